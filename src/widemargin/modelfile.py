@@ -12,11 +12,11 @@ The description holds its format number and the version of widemargin that wrote
     3    weights may be those of some columns, and stored without their zeros
 
 A change that an older widemargin would misread gets a new number. This version reads all formats up
-to its own; what an older file lacks is filled in when the model is restored.
+to its own; data that older files lack are filled in when the model is restored.
 
-A digest shows damage, not intent: anybody can write a file whose digest is right. So the sizes that
-a file claims are compared with its length before memory is taken, and the arrays with each other
-before compiled code follows the indices in them. Nothing in a file is ever run.
+A digest detects damage, not malice: anybody can write a file with a correct digest. So the sizes
+that a file claims are compared with its length before memory is allocated, and the arrays with each
+other before compiled code follows the indices in them. Nothing in a file is ever executed.
 """
 
 from __future__ import annotations
@@ -58,23 +58,24 @@ KINDS = {
     "U8": "|u1",
 }
 _KINDS = {numpy: name for name, numpy in KINDS.items()}
-#: Rows of a matrix that are searched for zeros at a time, at least: this many float32 side by side
-#: fill cache lines, if the matrix is stored column by column. Of narrow ones, as many as have this
-#: many cells: a million rows of eight, 64 at a time, took 200 ms, and so they take 30.
+#: Minimum number of rows of a matrix that are searched for zeros at a time: this many float32 side
+#: by side fill cache lines, if the matrix is stored column by column. Of a narrow matrix, as many
+#: rows as have this many cells: a million rows of eight took 200 ms with 64 at a time, and take 30
+#: this way.
 _ROWS, _CELLS = 64, 1 << 18
-#: Rows that are filled again at a time: a loop over single ones takes 0.2 s for a million of them,
-#: and a list of the places of all values would take twice their memory.
+#: Number of rows restored at a time: a loop over single rows takes 0.2 s for a million of them, and
+#: a list of the positions of all values would take twice their memory.
 _ROWS_AT_ONCE = 1 << 14
 #: Headers longer than this are rejected: as JSON they take up to twenty times as much memory.
 LONGEST_HEADER = 1 << 26
-#: Arrays are called by plain words, separated by dots and slashes.
+#: Array names are plain words, separated by dots and slashes.
 _NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_.\-]*(/[A-Za-z0-9_][A-Za-z0-9_.\-]*)*")
 _LONGEST_NAME, _MOST_DIMENSIONS = 200, 8
-#: What a file stores without its zeros becomes an array of at most this many bytes, or of so many
-#: times as many as it takes in the file, whichever is more. (The widest text, of 2^30 columns, has
-#: a count of 4 bytes for each, and a small collection of texts knows a few of them.)
+#: An array stored without its zeros may unpack to at most this many bytes, or to this many times
+#: its size in the file, whichever is more. (The widest text encoder has 2^30 columns, with a count
+#: of 4 bytes for each, and a small collection of texts uses few of them.)
 _MOST_UNPACKED, _MOST_TIMES = 1 << 32, 1 << 10
-#: What goes wrong where a description does not fit.
+#: The exceptions raised when a description does not fit its arrays.
 MISFITS = (
     *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError),
     StopIteration,
@@ -138,7 +139,7 @@ def write_file(path: str | os.PathLike[str], pieces: Sequence[Any]) -> None:
         return
     path = os.path.realpath(path)
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise ModelFileError(f"{path}: cannot save a model here, it is not a regular file")
+        raise ModelFileError(f"{path}: cannot save a model here: not a regular file")
     beside = f"{path}.{secrets.token_hex(4)}.tmp"
     try:
         with open(beside, "xb") as file:
@@ -204,7 +205,7 @@ def restore(
 
 
 def _one_line(error: Exception) -> str:
-    """What an error says, cut to a line: it may quote what is in the file."""
+    """The message of an error, cut to one line: it may quote the contents of the file."""
     told = "".join(letter if letter.isprintable() else " " for letter in str(error))
     return told if len(told) <= 200 else f"{told[:197]}..."
 
@@ -223,9 +224,9 @@ def learner_of(path: str | os.PathLike[str]) -> str:
 
 
 def read_header(file: BinaryIO, length: int, longest: int = LONGEST_HEADER) -> tuple[Any, int]:
-    """The header of a file of this length, as JSON, and its size; arrays have different names.
+    """The header of a file of this length, as JSON, and its size; names of arrays are unique.
 
-    Raises a ValueError, and not only that, if there is none; `check_layout` looks at the rest.
+    Raises one of `MISFITS`, such as ValueError, if there is none; `check_layout` checks the rest.
     """
     size = int.from_bytes(file.read(8), "little")
     if length < 8 or size > min(length - 8, longest):
@@ -246,15 +247,15 @@ def check_layout(header: dict[str, Any], room: int) -> None:
     spans = []
     for name, spec in header.items():
         if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-            raise ValueError(f"an array is called {name[:50]!a}")
+            raise ValueError(f"an array has the invalid name {name[:50]!a}")
         kind, shape, (start, end) = spec["dtype"], spec["shape"], spec["data_offsets"]
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"{name} has the unknown type {str(kind)[:50]!a}")
         sizes = [start, end, *shape] if len(shape) <= _MOST_DIMENSIONS else [-1]
         if not all(type(size) is int and 0 <= size < 1 << 63 for size in sizes):
-            raise ValueError(f"{name} has a size that no array has")
+            raise ValueError(f"{name} has an impossible size")
         if math.prod(shape) * np.dtype(KINDS[kind]).itemsize != end - start:
-            raise ValueError(f"{name} has {end - start} bytes, which do not make its shape")
+            raise ValueError(f"{name} has {end - start} bytes, which do not fit its shape")
         spans.append((start, end))
     filled = 0
     for start, end in sorted(spans):
@@ -262,7 +263,7 @@ def check_layout(header: dict[str, Any], room: int) -> None:
             raise ValueError("arrays overlap, or leave bytes between them")
         filled = end
     if filled != room:
-        raise ValueError(f"{room} bytes of arrays, its header says {filled}")
+        raise ValueError(f"{room} bytes of arrays, but the header says {filled}")
 
 
 def _check(path: str, file: BinaryIO) -> dict[str, Any]:
@@ -286,7 +287,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
     try:
         check_layout(header, length - 8 - size)
         if seal != [length - 8 - size - _SEAL_BYTES, length - 8 - size]:
-            raise ValueError("its digest is not at its end")
+            raise ValueError("the digest is not at the end")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ModelFileError(f"{path}: cut short or damaged ({_one_line(error)})") from None
     if _digest(file, length - _SEAL_BYTES) != file.read(_SEAL_BYTES):
@@ -340,9 +341,9 @@ def check_ends(name: str, ends: np.ndarray, size: int) -> None:
 
 
 def check_places(name: str, places: np.ndarray, below: int, least: int = 0) -> None:
-    """Raise a ValueError unless all of these are whole numbers from `least` on and below another.
+    """Raise a ValueError unless all places are integers of at least `least` and less than `below`.
 
-    Compiled loops do not look whether a place exists, so this has to be known before.
+    Compiled loops do not check bounds, so this must be checked beforehand.
     """
     if places.dtype.kind not in "iu":
         raise ValueError(f"{name} are not whole numbers")
@@ -357,17 +358,17 @@ def check_shape(name: str, array: np.ndarray, *shapes: tuple[int, ...], kinds: s
 
 
 def check_room(shape: Sequence[int], kind: Any, stored: int) -> None:
-    """Raise a ValueError if so few bytes in a file would become an array of this shape."""
+    """Raise a ValueError if `stored` bytes in a file cannot plausibly unpack to this shape."""
     sizes = [*shape] if len(shape) <= _MOST_DIMENSIONS else [-1]
     if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in sizes):
         raise ValueError(f"an array cannot have the shape {list(shape)[:9]}")
     needed = math.prod(map(int, sizes)) * np.dtype(kind).itemsize
     if needed > max(_MOST_UNPACKED, _MOST_TIMES * stored):
-        raise ValueError(f"{stored} bytes claim to be an array of {needed}")
+        raise ValueError(f"{stored} bytes claim to hold an array of {needed} bytes")
 
 
 def pack_sparse(name: str, given: np.ndarray) -> dict[str, np.ndarray]:
-    """Convert a matrix, or a vector, to arrays: itself or, where that is smaller, without zeros.
+    """Convert a matrix or vector to arrays: as it is or, if that is smaller, without zeros.
 
     Examples
     --------

@@ -369,7 +369,7 @@ def test_the_first_index_is_as_told_or_as_found():
     np.testing.assert_array_equal(weights("zero.wm"), weights("one.wm"))
     run("train", "one.svm", "--zero-based", "--model", "wide.wm", "--quiet")
     np.testing.assert_array_equal(weights("wide.wm")[:, 1:], weights("one.wm"))
-    assert "found the index 0" in run("train", "zero.svm", "--one-based", code=1).stderr
+    assert "found index 0" in run("train", "zero.svm", "--one-based", code=1).stderr
 
 
 def test_several_files_and_patterns_are_one_set():

@@ -251,7 +251,7 @@ def test_columns_by_name_and_number(folder):
     run("tag", "m.wm", "two.txt", code=1)  # its columns are called word and ner
     run(*TAGGER, "chunks.txt", "--column", "upos", code=1)
     assert (
-        "no column 'upos'; there are word, pos, chunk"
+        "no column 'upos'; it has word, pos, chunk"
         in run(*TAGGER, "chunks.txt", "--column", "upos", code=1).output
     )
 
@@ -430,7 +430,7 @@ def test_models_of_one_kind_do_not_do_for_another(folder):
         in run("tag", "lin.wm", "dev.conllu", code=1).output
     )
     assert (
-        "is conllu: sentences, which --learner tagger"
+        "holds sentences (conllu): use --learner tagger"
         in run("train", "train.conllu", code=1).output
     )
     run("test", "t.svm", "dev.conllu", code=1)

@@ -76,7 +76,7 @@ def test_a_cache_that_is_cut_or_is_none_is_refused(tmp_path):
     for content in strange:
         path.write_bytes(content)
         assert not is_cache(str(path))
-        with pytest.raises(DataError, match=r"f.wmc: is not a cache of examples, or is cut short"):
+        with pytest.raises(DataError, match=r"f.wmc: not a cache of examples, or cut short"):
             read_cache(str(path))
 
 

@@ -235,17 +235,17 @@ def test_formats_are_recognised(text, format):
 
 def test_linear_learners_are_told_what_sentences_are():
     assert format_of("x", b"1.5\t2\tB\n2.5\t1\tS\n") == "tsv"
-    with pytest.raises(DataError, match="is conllu: sentences, which --learner tagger"):
+    with pytest.raises(DataError, match=r"holds sentences \(conllu\): use --learner tagger"):
         format_of("x.conllu.gz", b"")
 
 
 def test_other_complaints():
     assert read("é O\n".encode("latin-1"), encoding="latin-1").words == ["é"]
-    with pytest.raises(DataError, match="no column 'upos'; there are word, ner"):
+    with pytest.raises(DataError, match="no column 'upos'; it has word, ner"):
         read("a O\n").column("upos")
-    with pytest.raises(DataError, match="no column 3, only 1 to 2"):
+    with pytest.raises(DataError, match="no column 3, only columns 1 to 2"):
         read("a O\n").column(3)
-    with pytest.raises(DataError, match="has 2 columns; the names given are a, b, c"):
+    with pytest.raises(DataError, match="has 2 columns, but the names given are a, b, c"):
         read("a O\n", columns=["a", "b", "c"])
     with pytest.raises(DataError, match="sentence 1: 2 cells in 'word', 1 in 'tag'"):
         Corpus.of([["a", "b"]], [["X"]])
@@ -440,7 +440,7 @@ def test_words_in_another_column(tmp_path):
         out = io.StringIO()
         write_conll(corpus, out, {corpus.names[1]: ["A", "B", "C"]})
         assert out.getvalue() == "A\tdogs\nB\tbark\n\nC\tcats\n"
-    with pytest.raises(DataError, match="no column 3 of words"):
+    with pytest.raises(DataError, match="no column 3 for the words"):
         read_conll(path, words=3)
     with pytest.raises(ValueError, match="words has no effect with columns"):
         read_conll(path, columns=["pos", "word"], words=2)

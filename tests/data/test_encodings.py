@@ -95,7 +95,7 @@ def test_the_shell_reads_and_asks_in_any_encoding(tmp_path):
 
 def test_parquet_has_an_encoding_of_its_own(tmp_path):
     (tmp_path / "f.parquet").write_bytes(b"PAR1")
-    with pytest.raises(DataError, match=r"f\.parquet: is parquet, whose text is always UTF-8"):
+    with pytest.raises(DataError, match=r"f\.parquet: text in Parquet is always UTF-8"):
         read(tmp_path / "f.parquet", encoding="latin-1")
 
 

@@ -37,7 +37,7 @@ def test_a_header_is_recognised_and_told(first, tmp_path):
         assert len(found) == 60
         name = first.partition("\t")[0]
         assert [str(one.message) for one in told] == [
-            f"{path}:2: the first line, {name!r}, is taken for a header; if it is an example, give"
+            f"{path}:2: the first line, {name!r}, is taken as a header; if it is an example, give"
             " --no-header (header=False)"
         ]
 
@@ -80,7 +80,7 @@ def test_every_file_has_its_own_header(tmp_path):
 def test_headers_in_the_shell(tmp_path):
     (tmp_path / "f.txt").write_text(f"Class\tMessage\n{LINES * 4}")
     told = run_shell(tmp_path, "train", "f.txt", "--model", "m.wm").stderr
-    assert told.count("widemargin: f.txt:1: the first line, 'Class', is taken for a header") == 1
+    assert told.count("widemargin: f.txt:1: the first line, 'Class', is taken as a header") == 1
     assert load_model(tmp_path / "m.wm").classes.tolist() == ["ham", "spam"]
     ran = run_shell(tmp_path, "train", "f.txt", "--stream", "--quiet", "--model", "s.wm")
     assert (ran.stderr, load_model(tmp_path / "s.wm").classes.tolist()) == ("", ["ham", "spam"])

@@ -719,7 +719,7 @@ def test_the_first_index_is_0_if_it_occurs_anywhere_and_else_1(tmp_path):
     assert read(path, zero_based=True)[0].shape == (1, 10)
     X, _ = read([path, other])
     assert X.toarray().tolist() == [[0, 1, 0, 0, 0, 0, 0, 0, 0, 2], [1, 0, 1, 0, 0, 0, 0, 0, 0, 0]]
-    with pytest.raises(DataError, match="found the index 0 where indices seemed to begin at 1"):
+    with pytest.raises(DataError, match="found index 0, but indices seemed to start at 1"):
         read(other, zero_based=False)
 
 

@@ -86,7 +86,7 @@ def test_the_chunks_of_a_stream_are_what_read_gives(name, tmp_path):
 def test_a_stream_judges_the_first_index_by_its_first_chunk(tmp_path):
     path = tmp_path / "f.svm"
     path.write_text("1 1:1\n1 0:1\n")
-    with pytest.raises(DataError, match="found the index 0 where indices seemed to begin at 1"):
+    with pytest.raises(DataError, match="found index 0, but indices seemed to start at 1"):
         list(widemargin.stream(path, block=5))
     shapes = [X.shape for X, _ in widemargin.stream(path, block=5, zero_based=True)]
     assert shapes == [(1, 2), (1, 2)]

@@ -71,7 +71,7 @@ BAD_CSV = [
     (AB + b"1,x,p\n2,y,\n", "f:3:5: column 'label': the label is missing"),
     (AB + b"1,x,p\n2,y, ? \n", "f:3:5: column 'label': the label is missing"),
     (AB + b"1,x,0\n2,y,0.5\n",
-     "f:3:5: column 'label': label 0.5: labels must be classes, these are measurements"),
+     "f:3:5: column 'label': label 0.5: labels must be classes, not measurements"),
     (AB + b"1,x,0\n2,y,1e400\n", "f:3:5: column 'label': label 1e400 is not a finite number"),
     (AB + b"1,x,p\r2,y,q\r3,z,p\n",
      "f:2:6: a carriage return within a line; end lines with \\n or \\r\\n"),
@@ -93,13 +93,13 @@ BAD_CSV = [
     (b"a,label\n", "f: no examples found"),
     (b"label\n1\n", "f: no column left to learn from (columns found: 'label'); is there another"
      " delimiter?"),
-    (b"\xff\xfea\0", "f:1: text in UTF-16; give the encoding utf-16, or convert the file"),
+    (b"\xff\xfea\0", "f:1: the text is UTF-16; give the encoding utf-16, or convert the file"),
 ]  # fmt: skip
 BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a":[2],"label":1}\n',
-     "f:2:6: key 'a': nested values cannot be learned from; flatten or drop it"),
+     "f:2:6: key 'a': nested values cannot be learned from; flatten or drop the column"),
     (b'{"a":1,"label":0}\n{"a":{"b":2},"label":1}\n',
-     "f:2:6: key 'a': nested values cannot be learned from; flatten or drop it"),
+     "f:2:6: key 'a': nested values cannot be learned from; flatten or drop the column"),
     (b'{"a":1,"label":0}\n{"a":2,"a":3,"label":1}\n', "f:2:8: key 'a' occurs twice"),
     (b'{"a":1,"label":0}\n[1, 2]\n', "f:2:1: expected an object: {...}"),
     (b'null\n{"a":1,"label":0}\n', "f:1:1: expected an object: {...}"),
@@ -109,7 +109,7 @@ BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a":1' + b"0" * 400 + b',"label":1}\n',
      "f:2:6: key 'a': 1" + "0" * 35 + "...0 is not a finite number"),
     (b'{"a":1,"label":0}\n{"a":1' + b"0" * 5000 + b',"label":1}\n',
-     "f:2:6: key 'a': a number of too many digits"),
+     "f:2:6: key 'a': a number with too many digits"),
     (b'{"a":1,"label":0}\n{"a":NaN,"label":1}\n', "f:2:6: key 'a': NaN is not a finite number"),
     (b'{"a":1,"label":0}\n{"a":-Infinity,"label":1}\n',
      "f:2:6: key 'a': -Infinity is not a finite number"),
@@ -122,7 +122,7 @@ BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a":2}\n', "f:2: column 'label': the label is missing"),
     (b'{"a":1,"label":0}\n{"a":2,"label":null}\n', "f:2:16: column 'label': the label is missing"),
     (b'{"a":1,"label":0}\n{"a":2,"label":0.5}\n',
-     "f:2:16: column 'label': label 0.5: labels must be classes, these are measurements"),
+     "f:2:16: column 'label': label 0.5: labels must be classes, not measurements"),
     (b'{"a":1,"label":0}\n{"a":2,"label":"x"}\n',
      "f:2:16: column 'label': expected a whole number as label, found 'x'"),
     (b'{"a":1,"label":0}\n{"a":2,"label":[1]}\n',
@@ -200,7 +200,7 @@ def test_bad_input_is_refused_with_its_place(form, content, message, chunk_bytes
          "f: column 'a' holds nested values (struct<x: int64>): flatten or drop it"),
         ({"a": [1, 2], "label": pa.array([0, None])}, "f:2: column 'label': the label is missing"),
         ({"a": [1, 2], "label": [0.0, 0.5]},
-         "f:2: column 'label': label 0.5: labels must be classes, these are measurements"),
+         "f:2: column 'label': label 0.5: labels must be classes, not measurements"),
         ({"a": [1, 2], "label": pa.array([0, 1], pa.time32("ms"))},
          "f: column 'label' holds dates or times (time32[ms]): neither numbers nor categories;"
          " drop it, or convert it to numbers first"),
@@ -890,7 +890,7 @@ def test_identifiers_are_refused():
         encoder.observe(column(501, 400))
     assert str(caught.value) == (
         "column 'who' has 501 different values in 1000 examples: it looks like an identifier or"
-        " free text; drop it, or name it as a text"
+        " free text; drop it, or declare it as text"
     )
 
 
@@ -916,7 +916,7 @@ def test_columns_may_come_in_any_order_but_must_be_there():
     assert encoder.unseen == 1
     for table, words in [
         (pa.table({"c": [1]}), "no column 'a', 'b', which the model needs"),
-        (pa.table({"a": ["1"], "b": ["x"]}), "column 'a' is of kind category, and was of kind num"),
+        (pa.table({"a": ["1"], "b": ["x"]}), "column 'a' is of kind category, but was of kind num"),
         (pa.table({"a": pa.array([1], pa.date32()), "b": ["x"]}), "column 'a' holds dates"),
     ]:
         with pytest.raises(DataError, match=words):

@@ -234,7 +234,7 @@ def test_votes_averages_and_copies():
         ([{"a"}, {1}], "a mixture"),
         ([set(), set()], "no row has a label"),
         ([{"a"}] * 3, "found 2 examples, but 3 rows of labels"),
-        (np.array([["a", "b"], ["b", "a"]]), "give a list of sets of labels instead"),
+        (np.array([["a", "b"], ["b", "a"]]), "pass a list of sets of labels"),
     ],
 )
 def test_what_is_not_understood_is_refused(y, words):
@@ -250,7 +250,7 @@ def test_one_label_and_several_do_not_mix():
         (lambda: found.partial_fit(X, names_of(Y)), "trained on an indicator matrix"),
         (lambda: found.partial_fit(X, Y[:, :3]), "y has 3 columns|names 4 labels"),
         (lambda: found.score(X, Y[:, 0]), "predicts several labels per row"),
-        (lambda: found.with_threshold(1.0), "each label has a threshold of its own"),
+        (lambda: found.with_threshold(1.0), "each label has its own threshold"),
         (lambda: found.fit(X, Y, checkpoint="x"), "checkpoints are not available"),
         (lambda: found.explain(X[0]), r"use estimators_\[j\].explain"),
         (lambda: found.certificate_, r"use estimators_\[j\].certificate_"),

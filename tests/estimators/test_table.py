@@ -89,7 +89,7 @@ def test_labels_come_by_name_or_apart(frame, fitted):
         np.testing.assert_array_equal(one.learner_.coef_, fitted.learner_.coef_)
     assert apart.score(frame) == listed.score(frame, "pay") == fitted.score(frame)
     assert fitted.score(frame.drop(columns="pay"), frame["pay"]) == fitted.score(frame)
-    with pytest.raises(wm.DataError, match="column 'pay' of X has the name of the labels y"):
+    with pytest.raises(wm.DataError, match="column 'pay' of X has the same name as the labels y"):
         wm.TableClassifier().fit(frame, frame["pay"])
     with pytest.raises(ValueError, match="give the labels, or the name of their column"):
         wm.TableClassifier().fit(frame)
@@ -242,7 +242,7 @@ def test_what_is_no_table_is_refused_with_what_to_pass(fitted, X, found):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"a": [1, 2], "b": [1]}, "the columns are not equally long: 'b' has 1 rows and 'a' has 2"),
+        ({"a": [1, 2], "b": [1]}, "the columns have different lengths: 'b' has 1 rows and 'a'"),
         ({"a": [1, "x"]}, "column 'a' holds values of the types int, str: make all of them"),
         ({"a": "xy"}, "column 'a' is 'xy', not a sequence of cells"),
         ({"a": 3}, "column 'a' is 3, not a sequence of cells"),

@@ -141,7 +141,7 @@ def test_arrays_that_overlap_or_leave_gaps(contents, tmp_path):
 )
 def test_names_of_arrays_are_plain_words(name, contents, tmp_path):
     arrays, about = contents("linear")
-    refused(tmp_path / "x.wm", forged_model(arrays | {name: np.zeros(2)}, about), "is called")
+    refused(tmp_path / "x.wm", forged_model(arrays | {name: np.zeros(2)}, about), "invalid name")
 
 
 def test_an_array_that_is_there_twice(contents, tmp_path):

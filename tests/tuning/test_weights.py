@@ -239,7 +239,7 @@ def test_python_refuses(tmp_path):
     frame, label = write_csv(tmp_path / "t.csv")
     with pytest.raises(ValueError, match="both set the cost of errors"):
         wm.TableClassifier(weight="cost").fit(frame, label, np.ones(90))
-    with pytest.raises(wm.DataError, match="'kind' of the weights holds no numbers"):
+    with pytest.raises(wm.DataError, match="the weight column 'kind' does not hold numbers"):
         wm.TableClassifier(weight="kind").fit(frame, label)
     with pytest.raises(ValueError, match="class_weight"):
         wm.TableClassifier(wm.Perceptron(), class_weight="balanced").fit(frame, label)

@@ -50,7 +50,7 @@ BAD = [
     ("svmlight", JSON, b'{"one": 1}', 422, "is not a number"),
     ("svmlight", JSON, b'{"-1": 1}', 422, "an index is not from 0"),
     ("svmlight", JSON, b'{"1": 1, "01": 2}', 422, "an index occurs twice"),
-    ("svmlight", JSON, b'{"0": 1}', 422, "found the index 0"),
+    ("svmlight", JSON, b'{"0": 1}', 422, "found index 0"),
     ("table", JSON, b'{"colour": "red"}', 422, "none of the columns that the model needs"),
     ("table", JSON, b'{"weight": [1]}', 422, "the cell of 'weight' is a list"),
     ("table", JSON, b'{"weight": "heavy"}', 422, "column 'weight' holds strings"),

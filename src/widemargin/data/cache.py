@@ -1,7 +1,7 @@
-"""Examples in the form that the loops read, in a file that is mapped into memory.
+"""A memory-mapped cache file of encoded examples, in the form that the loops read.
 
-The layout is that of safetensors, so that the arrays can be used in place. The description says
-from which files they were made and how; if one of these has changed, or if the cache has another
+The layout is that of safetensors, so the arrays can be used in place. The metadata records which
+files the examples were made from, and how; if any of that has changed, or if the cache has another
 format, it is rebuilt.
 """
 
@@ -39,7 +39,7 @@ from widemargin.modelfile import (
 
 #: Written into every cache, and increased when the layout changes.
 _FORMAT = 1
-#: Longer headers are not those of a cache.
+#: A file with a longer header is not a cache.
 _LONGEST_HEADER = 1 << 24
 
 
@@ -88,24 +88,24 @@ def read_cache(
     Parameters
     ----------
     path : str
-        Where it is.
+        The cache file.
     made_from : dict, optional
-        What it must have been made from; by default anything.
+        What the cache must have been made from, see `stamp`; by default anything.
 
     Returns
     -------
-    The examples, their classes and their encoder; None if it was made from something else, or has
-    another format and can be rebuilt.
+    The examples, their classes and their encoder; None if the cache was made from something else,
+    or has another format, so that it must be rebuilt.
 
     Raises
     ------
     DataError
-        If the file is not a cache, was cut short, or has another format and it is not known what
-        it was made from.
+        If the file is not a cache, is truncated or damaged, or has a newer format and `made_from`
+        is not given.
     """
     found = _header(path)
     if found is None:
-        raise DataError(f"{path}: is not a cache of examples, or is cut short")
+        raise DataError(f"{path}: not a cache of examples, or cut short")
     header, about, begins = found
     if made_from is not None and (about["cache"], about["made_from"]) != (_FORMAT, made_from):
         return None
@@ -135,14 +135,14 @@ def _mapped(path: str, header: dict[str, Any], begins: int) -> dict[str, np.ndar
 def _restored(
     arrays: dict[str, np.ndarray], about: dict[str, Any]
 ) -> tuple[Encoded, Classes, Encoder]:
-    """The examples in a cache; a ValueError, and not only that, if its parts do not fit."""
+    """The examples in a cache; raises one of `MISFITS` if its parts are inconsistent."""
     parts = {name[5:]: array for name, array in arrays.items() if name.startswith("rows.")}
     stored: Any = Sparse(**parts, bias=0.0) if "starts" in parts else Dense(**parts, bias=0.0)
     mine = {name[8:]: array for name, array in arrays.items() if name.startswith("encoder.")}
     n, width = len(arrays["codes"]), about["width"]
     labels = typed_labels(unpack_strings("labels", arrays), about["labels"])
     _check_rows(stored, n, width)
-    check_places("codes", arrays["codes"], len(labels), least=-1)  # -1: it has no label
+    check_places("codes", arrays["codes"], len(labels), least=-1)  # -1: no label
     for name in ("codes", "lines", "weights"):
         check_shape(name, arrays.get(name, arrays["codes"]), (n,), kinds="fiu")
     data = Encoded(
@@ -156,7 +156,7 @@ def _restored(
 
 
 def _check_rows(stored: Any, n: int, width: Any) -> None:
-    """Raise a ValueError unless these are n rows: a wrong index would be followed out of memory."""
+    """Raise a ValueError unless these are n valid rows: a wrong index would be out of bounds."""
     if type(width) is not int or width < 0:
         raise ValueError(f"rows cannot be {width!r:.50} wide")
     if isinstance(stored, Dense):
@@ -171,7 +171,7 @@ def _check_rows(stored: Any, n: int, width: Any) -> None:
 
 
 def _header(path: str) -> tuple[dict[str, Any], dict[str, Any], int] | None:
-    """The description in a cache; None if the file is not a cache or is incomplete."""
+    """The header, metadata and data offset of a cache; None if the file is not a complete cache."""
     length = os.stat(path).st_size
     with open(path, "rb") as file:
         try:
@@ -187,7 +187,7 @@ def _header(path: str) -> tuple[dict[str, Any], dict[str, Any], int] | None:
 
 
 def stamp(paths: Sequence[str], options: str) -> dict[str, Any]:
-    """What examples were made from: the files with sizes and times, and the options."""
+    """What examples are made from: the files with their sizes and times, and the options."""
     stats = [os.stat(path) for path in paths]
     return {
         "files": [

@@ -33,14 +33,14 @@ class EncodeOptions:
     interactions : tuple of pairs of str
         Columns of tables, or namespaces of VW files, to multiply.
     keep : bool
-        Whether to keep what is needed to encode parts of the examples again; see `Encoded`.
+        Whether to keep what is needed to encode subsets of the examples again; see `Encoded`.
     """
 
     first: int | None = None
     scale: str = "standard"
     text: dict[str, Any] = field(default_factory=dict)
     interactions: tuple[tuple[str, str], ...] = ()
-    keep: bool = field(default=False, repr=False)  # of no interest to a cache
+    keep: bool = field(default=False, repr=False)  # not part of a cache's key
 
 
 def make_encoder(files: Files, options: EncodeOptions) -> Encoder:
@@ -92,7 +92,7 @@ class Classes:
     def codes(self, labels: Labels) -> np.ndarray:
         """The codes of labels; -1 for an unknown or missing label."""
         values = labels.values
-        if self.values.dtype.kind == "b" and values.dtype.kind == "U":  # as files have them
+        if self.values.dtype.kind == "b" and values.dtype.kind == "U":  # "true", "false"
             values = np.char.lower(values) == "true"
         of_value = np.append(codes_of(values, self.values), -1)
         return of_value[labels.codes]
@@ -111,7 +111,7 @@ class Source(Protocol):
 
     @property
     def expected_chunks(self) -> int:
-        """How many chunks there will be; 0 if that is not known."""
+        """The expected number of chunks; 0 if unknown."""
 
     def chunks(self) -> Iterator[Chunk]:
         """Read everything from front to back."""
@@ -121,8 +121,8 @@ class Source(Protocol):
 class Encoded:
     """Examples in memory: rows, label codes, costs of errors, and line numbers.
 
-    `kept` holds what the encoder was fitted to, if that was asked for and the encoder depends on
-    the examples: a table, or for texts the values before their inverse document frequencies.
+    `kept` holds what the encoder was fitted to, if requested and if the encoder depends on the
+    examples: a table or, for texts, the values before weighting by inverse document frequency.
     """
 
     rows: Rows
@@ -154,16 +154,16 @@ def read_all(
     learn : bool
         Whether these are examples to learn from.
     observe : bool
-        Whether to fit the encoder to them, too.
+        Whether to fit the encoder to them as well.
     budget : int, optional
         Give up when the rows take more bytes than this.
     keep : bool
-        Whether to keep what is needed to encode parts of the examples again.
+        Whether to keep what is needed to encode subsets of the examples again.
 
     Returns
     -------
     Encoded or None
-        None if there was not enough room.
+        None if the rows exceed the budget.
     """
     rows, chunks = Stack(files.expected_chunks), []
     waiting: list[Any] = []
@@ -228,7 +228,7 @@ def must_observe(encoder: Encoder) -> bool:
 
 
 def _only_texts(encoder: Any, raw: Any) -> bool:
-    """Whether there are only texts, whose encoder need not see them twice."""
+    """Whether there are only texts, which can be observed and encoded in one pass."""
     if encoder.kind == "table":
         return encoder.has_only_texts(raw)
     return encoder.kind == "text"

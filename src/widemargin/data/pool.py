@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 
 
 class Part(NamedTuple):
-    """Some examples: rows without a bias, codes of their labels, and what errors cost."""
+    """Some examples: rows without a bias, the codes of their labels, and their weights."""
 
     rows: Rows
     codes: np.ndarray
@@ -22,9 +22,9 @@ class Part(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Examples to learn from, examples to test on, and the classes of the former.
+    """Training examples, test examples, and the classes of the former.
 
-    The code of a tested label that is not one of these classes is -1.
+    A test label that is not one of these classes has the code -1.
     """
 
     classes: np.ndarray
@@ -36,9 +36,9 @@ class Split(NamedTuple):
 class Pool:
     """Examples in memory that can be split without leakage.
 
-    What an encoder learns (means and deviations of columns, categories, document frequencies) it
-    learns in each split from the examples to learn from alone. The rows are, to the bit, those that
-    the encoder makes of these examples when it is given no others.
+    In each split, the encoder is fitted (means and deviations of columns, categories, document
+    frequencies) to the training examples only. The rows are bit-identical to those of an encoder
+    that never saw any other examples.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class Pool:
         learns = self.encoder is not None and self.encoder.kind != "numbers"
         if learns and must_observe(self.encoder) and self.data.kept is None:
             raise DataError(
-                "a cache holds examples that were encoded together, but each fold must be encoded"
-                " on its own: give the original files"
+                "the examples in a cache were encoded together, but each fold must be encoded"
+                " separately: give the original files"
             )
 
     @property
@@ -71,12 +71,12 @@ class Pool:
         return self.data.codes
 
     def split(self, train: np.ndarray, test: np.ndarray) -> Split:
-        """Encode the examples of two lists of row numbers, fitted to the first."""
+        """Encode the rows in `train` and `test` with an encoder fitted to `train`."""
         present = np.unique(self.codes[train])
         if len(present) < 2:
             raise DataError(
-                "a training part has examples of only one class: the other has too few for folds;"
-                " add examples, or remove the class"
+                "a training fold has examples of only one class: another class has too few"
+                " examples to split; add examples, or remove the class"
             )
         classes, weights = self.classes[present], self.data.weights
         codes = codes_of(self.classes, classes)[self.codes]

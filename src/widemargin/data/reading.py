@@ -54,11 +54,11 @@ def read(
         The files: svmlight, VW, CSV, TSV, Parquet, JSON lines, fastText or label<TAB>text, also
         compressed (gz, bz2, xz, zst).
     format : str, optional
-        Their format, if it cannot be recognised by their names or first lines.
+        Their format, if it cannot be recognised from their names or first lines.
     encoding : str
         The character encoding of the text in the files.
     n_features : int, optional
-        The width of X for svmlight files, so that a test file fits a training file.
+        The width of X for svmlight files, so that a test file gets the width of its training file.
     zero_based : bool, optional
         Whether svmlight indices start at 0; None means that they do if 0 occurs.
     dtype : float32 or float64
@@ -68,15 +68,15 @@ def read(
     n_jobs : int or None
         Number of threads; -1 for one per core.
     return_weight : bool
-        Whether to return also what an error on each example costs: the importance in VW files, or
-        the column `weight` of tables; 1 where there is none.
+        Whether to return the weight (cost of an error) of each example as well: the importance in
+        VW files, or the column `weight` of tables; 1 where there is none.
     **columns
-        For tables `label`, `weight`, `text`, `columns`, `drop`, `categories`, `header`,
-        `delimiter` and `decimal`, as for `TableClassifier`, `quote` (whether cells may be quoted),
+        For tables `label`, `weight`, `text`, `columns`, `drop`, `categories`, `header`, `delimiter`
+        and `decimal`, as for `TableClassifier`, `quote` (whether cells may be quoted),
         `missing_values` (a list of cells) and `scale` (by default numbers are not scaled); for
-        texts `ngrams`, `analyzer`, `bits` and the other options of `HashedText`. Others are
-        refused. For tables and VW files `interactions`: pairs of columns or namespaces to multiply,
-        such as [("age", "hours")] or "age*hours", where ":" means any.
+        texts `ngrams`, `analyzer`, `bits` and the other options of `HashedText`. Other keywords
+        raise an error. For tables and VW files `interactions`: pairs of columns or namespaces to
+        multiply, such as [("age", "hours")] or "age*hours", where ":" means any.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def open_files(
     n_jobs: int | None,
     columns: dict[str, Any],
 ) -> tuple[Files, EncodeOptions]:
-    """Open files as the keywords of `read` say; `function` is named in errors.
+    """Open files with the keywords of `read`; `function` is the name shown in errors.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _text_keywords() -> list[str]:
 
 
 def _check_meaning(columns: dict[str, Any], files: Files, texts: Sequence[str]) -> None:
-    """Refuse keywords that have no effect for files of this format."""
+    """Raise a TypeError for keywords that have no effect on files of this format."""
     used, without = {*texts, *_OF_TEXTS.get(files.format, ())}, ""
     used = _OPTIONS.get(files.format, used)
     if files.format in TABLES:

@@ -16,7 +16,7 @@ from widemargin.markup.brief import brief_repr
 
 #: The typical size of the values is estimated from this many rows.
 _SAMPLED = 250
-#: The smallest numbers whose squares have all their digits.
+#: The smallest numbers whose squares keep full precision.
 _SMALLEST = {
     np.dtype(kind): np.sqrt(np.finfo(kind).tiny / np.finfo(kind).eps)
     for kind in (np.float32, np.float64)
@@ -32,7 +32,7 @@ class Rows:
     stored : Dense or Sparse
         What the loops take. Every array in it is a read-only view.
     n, width : int
-        How many rows, and how many features (without the bias).
+        The number of rows, and of features (without the bias).
     distinct : bool
         Whether each column is known to be stored at most once per row.
 
@@ -58,8 +58,8 @@ class Rows:
         Parameters
         ----------
         X : array, scipy sparse matrix or Rows
-            Float32 and float64 stay as they are; other numbers become float64. What is already
-            C-ordered or CSR is not copied.
+            Float32 and float64 stay as they are; other numbers become float64. C-ordered arrays and
+            CSR matrices are not copied.
         bias : float
             Extend every row by a constant feature of this value; 0 means no bias.
         dtype : dtype, optional
@@ -106,12 +106,12 @@ class Rows:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only the values that are not zero are stored."""
+        """Whether only nonzero values are stored."""
         return isinstance(self.stored, Sparse)
 
     @property
     def dtype(self) -> np.dtype:
-        """The type of the values, in which weights are learned too."""
+        """The type of the values, also used for the learned weights."""
         return self.stored.values.dtype
 
     @property
@@ -141,7 +141,7 @@ class Rows:
         return replace(self, stored=self.stored._replace(bias=float(bias)))
 
     def typical_value(self) -> float:
-        """The power of two nearest to the median size of the values that are not zero.
+        """The power of two nearest to the median size of the nonzero values.
 
         It is estimated from a few hundred evenly spaced rows; 1 if they are all zero.
         """
@@ -166,7 +166,7 @@ class Rows:
         first, end = self.stored.starts[which], self.stored.starts[which + 1]
         starts = np.zeros(len(which) + 1, np.uint64)
         np.cumsum(end - first, out=starts[1:])
-        # With signs: numpy would look at each of the others before it takes it for a place.
+        # Signed, because numpy checks unsigned indices one by one before it uses them.
         places = np.arange(int(starts[-1]))
         places += np.repeat((first - starts[:-1]).view(np.int64), (end - first).view(np.int64))
         values, indices = self.stored.values[places], self.stored.indices[places].astype(np.uint64)
@@ -192,7 +192,7 @@ class Rows:
         return replace(Rows.of(matrix, bias=self.bias), distinct=True)
 
     def _is_sorted(self) -> bool:
-        """Whether the columns of every sparse row rise."""
+        """Whether the columns of every sparse row are ascending."""
         starts = self.stored.starts
         columns = self.stored.indices[: starts[-1]]
         rise = np.ones(len(columns) + 1, bool)
@@ -233,7 +233,7 @@ class Rows:
     def check_scale(self) -> None:
         """Raise an error if the values are so small or large that products under- or overflow.
 
-        The rest is only looked at if the largest value of a thousand rows is unusual. (The loops
+        All rows are checked only if the largest value of a thousand rows is unusual. (The loops
         notice single rows that are too large, because their scores overflow.)
         """
         limit = _SMALLEST[self.dtype]
@@ -266,8 +266,8 @@ def stacked(parts: list[Rows]) -> Rows:
 class Stack:
     """Stacks rows that arrive in parts.
 
-    They are copied to their final place at once, so that the buffers they came in can be reused:
-    fresh memory costs more than the copy.
+    They are copied to their final place immediately, so that the buffers they came in can be
+    reused: fresh memory costs more than the copy.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ class Stack:
         self._reserved = 0, 0
 
     def reserve(self, values: int, rows: int) -> None:
-        """Say how many values and rows will come in all, so that exactly these find room."""
+        """Reserve room for exactly this many values and rows in total."""
         self._reserved = values, rows
 
     @property
@@ -331,11 +331,11 @@ class Stack:
         self._filled, self._n = filled, n
 
     def mark(self) -> None:
-        """Mark one of the expected parts as complete."""
+        """Count one of the expected parts as complete."""
         self._added += 1
 
     def _roomy(self, array: np.ndarray, used: int, needed: int, reserved: int) -> np.ndarray:
-        """The array, or a longer copy of it."""
+        """The array, or a longer copy of it if it lacks room."""
         if needed <= len(array):
             return array
         size = reserved
@@ -367,7 +367,7 @@ def _float_type(found: np.dtype, at_least: Any) -> np.dtype:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """A read-only view: numba treats a writable array as another type, and compiles again."""
+    """A read-only view: numba treats writable arrays as another type and would compile again."""
     view = array.view()
     view.setflags(write=False)
     return view

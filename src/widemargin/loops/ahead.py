@@ -1,12 +1,12 @@
-"""Compiling in a second process what a first call will need later.
+"""Compiles, in a second process, loops that a first call will need later.
 
-A first call compiles its loops one after the other, each when it is reached. But which loops come
-is known from the beginning: `first_calls.json` lists them, with the types of their arguments, for
-calls with default settings. While this process compiles the first ones, another one begins with
+A first call compiles its loops one after the other, each when it is reached. But the loops it will
+need are known from the start: `first_calls.json` lists them, with the types of their arguments, for
+calls with default settings. While this process compiles the first ones, another one starts with
 those that take longest (`compile_ahead`). No loop is compiled twice (`loops/turns.py`): a process
-that needs what the other is compiling takes another loop of the list meanwhile
-(`compile_meanwhile`), so that both processors work until nothing is left. What the list does not
-have is compiled as ever, so it can make nothing wrong. `.ci/list_first_calls.py` writes it.
+that needs what the other is compiling compiles another loop of the list in the meantime
+(`compile_meanwhile`), so that both processors work until nothing is left. Loops that are not in the
+list are compiled as usual, so an incomplete list does no harm. `.ci/list_first_calls.py` writes it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from widemargin.loops.jit import COMPILED, PLAIN
 
 #: The list, by the name of the call.
 LIST = pathlib.Path(__file__).with_name("first_calls.json")
-#: What the other process runs: it must find this package where this process found it.
+#: The program of the other process, which must import this package from the same place.
 _PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from widemargin.loops.ahead import compile_listed
 compile_listed(json.loads(sys.argv[2]), int(sys.argv[3]))
 """
-#: The processes that were started, and what the last of them was given.
+#: The processes that were started, and the loops passed to the last of them.
 _others: list[subprocess.Popen[bytes]] = []
 _shared: list[Listed] = []
-#: Seconds of compiling that a second process must be able to take over: to start Python with numba
+#: Minimum seconds of compiling that make a second process worthwhile: starting Python with numba
 #: takes one.
 _WORTHWHILE = 2.0
 
@@ -52,9 +52,9 @@ class Listed(NamedTuple):
     Attributes
     ----------
     module, name : str
-        Where it is.
+        Its module and name.
     kinds : str
-        The kinds of its arguments, in the words of `name_kinds`.
+        The kinds of its arguments, as written by `name_kinds`.
     seconds : float
         How long it took to compile where the list was made.
     """
@@ -104,7 +104,7 @@ def _start_once(call: str) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # it multiplies nothing
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # it needs no BLAS threads
         )
     except (OSError, ValueError, LookupError):
         return  # this process compiles all of them
@@ -114,14 +114,14 @@ def _start_once(call: str) -> None:
 
 
 def _end(other: subprocess.Popen[bytes], owner: int) -> None:
-    """End a process at the exit of the one that started it, and not of one forked from that."""
+    """End a process when the one that started it exits, but not when a fork of that exits."""
     if os.getpid() == owner:
         other.terminate()
         other.wait()
 
 
 def _find_missing(call: str) -> list[Listed]:
-    """The loops that are nowhere kept; all, if it is not known where that would be."""
+    """The loops that are not cached anywhere; all, if the cache folders are unknown."""
     folders = [folder for folder in places.known_folders(PLAIN) if folder]
     return [one for one in listed_loops(call) if not direct.is_kept(folders, *one[:3])]
 
@@ -132,17 +132,17 @@ def compile_meanwhile() -> bool:
     Returns
     -------
     bool
-        Whether there was one; nobody else had begun with it.
+        Whether there was a loop to compile that no other process had started on.
     """
     while _shared:
-        with contextlib.suppress(Exception):  # the call itself tells what is wrong, if it needs it
+        with contextlib.suppress(Exception):  # the call itself reports errors, if it needs the loop
             if _compile_unless_taken(_shared.pop(0)):
                 return True
     return False
 
 
 def _compile_unless_taken(one: Listed) -> bool:
-    """Compile a loop, unless a process compiles it or has done so; whether it was compiled."""
+    """Compile a loop unless another process does or did; returns whether it was compiled here."""
     from widemargin.loops import compiling, turns
 
     folder = compiling.cache_folder()
@@ -171,12 +171,12 @@ def compile_listed(loops: list[list[Any]], parent: int) -> None:
         _compile_unless_taken(one)
 
 
-#: A name, an array's dimensions and flags, or what is between them.
+#: A name, an array's dimensions and flags, or a separator.
 _WORD = re.compile(r"[^\[\](),]+|[(),]|\[[^\]]*\]")
 
 
 def types_of(kinds: str) -> tuple[Any, ...]:
-    """Numba's types for the words of `name_kinds`."""
+    """Numba's types for kinds as written by `name_kinds`."""
     words = _WORD.findall(kinds)
     words.append(")")
     found = _read_types(words)

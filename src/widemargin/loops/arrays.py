@@ -1,4 +1,4 @@
-"""Dense vectors: products, and multiples added."""
+"""Dense vectors: dot products, and adding multiples."""
 
 from __future__ import annotations
 

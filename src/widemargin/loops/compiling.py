@@ -1,9 +1,9 @@
-"""What numba makes of a loop, and where its machine code is kept.
+"""Compiles loops with numba, and caches their machine code.
 
-Numba's own cache looks only at the file of the function it caches. When a function that this one
-calls changes in another file, the old machine code is run without a word. So the code of all loops
-is kept in one folder whose name is a digest of everything the machine code depends on: change a
-line of any loop and every loop is compiled anew.
+Numba's own cache checks only the file of the function it caches. When a called function in another
+file changes, the outdated machine code is silently run. So the code of all loops is cached in one
+folder whose name is a digest of everything the machine code depends on: if a line of any loop
+changes, every loop is recompiled.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ except ImportError:  # not on every system
     fcntl = None
 
 _RELEASE = places.RELEASE
-#: The folder of the locks by which processes take turns.
+#: The folder of the locks that let one process at a time compile a loop.
 TURNS = "turns"
 
 
 def _digest(processor: Processor) -> str:
-    """Name everything that the machine code depends on."""
+    """A digest of everything that the machine code depends on."""
     digest = places.digest_sources().copy()
     for fact in (
         numba.__version__,
@@ -61,7 +61,7 @@ def _digest(processor: Processor) -> str:
 
 
 def _find_released() -> pathlib.Path | None:
-    """The machine code that came with this package, if it fits what is installed here."""
+    """The machine code shipped with this package, if it fits this machine and its packages."""
     here = this_processor()
     if _RELEASE.is_dir():
         for target in RELEASED:
@@ -72,7 +72,7 @@ def _find_released() -> pathlib.Path | None:
 
 
 def _open_cache() -> tuple[pathlib.Path, str]:
-    """Make the user's folder ready; where it is, and why it cannot be used, if it cannot."""
+    """Prepare the user's cache folder; returns its path, and why it cannot be used, or ""."""
     folder = places.cache_root() / _digest(this_processor())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def _open_cache() -> tuple[pathlib.Path, str]:
 
 
 def _tell_not_kept() -> None:
-    """Say in one line why every run will compile again."""
+    """Warn, in one line, that every run will compile again, and why."""
     warnings.warn(
         f"compiled loops are not kept in {_FOLDER} ({_OBSTACLE}): each run compiles them again",
         RuntimeWarning,
@@ -92,15 +92,15 @@ def _tell_not_kept() -> None:
     )
 
 
-#: Numba's way to name the files in a folder that it was given; the class has had two names.
+#: Numba's cache locator for a given folder; the class has had two names.
 _InGivenFolder: type = CompileResultCacheImpl._locator_classes[0]
 
 
 class _Place(_InGivenFolder):
-    """Where the code of a loop is kept: by its module, wherever the package is installed.
+    """Where the code of a loop is cached: by its module, wherever the package is installed.
 
-    The folder above is named by a digest of all sources of the package, so the stamp of one of them
-    would say nothing more. The folder is made when something is saved.
+    The parent folder is named by a digest of all sources that matter, so the stamp of a single
+    source would add nothing. The folder is created when something is saved.
     """
 
     @classmethod
@@ -124,29 +124,29 @@ def _folder_inside(file: str) -> str:
 
 
 class _Places(CompileResultCacheImpl):
-    """Numba's way to keep compiled functions, in our places."""
+    """Numba's cache of compiled functions, in the folders of `_Place`."""
 
     _locator_classes = (_Place,)
 
     def reduce(self, data: Any) -> Any:
-        """What is kept of a loop: not its source with types, nor Python objects of its parts.
+        """The parts of a loop to cache: not its typed source, nor Python objects of its parts.
 
-        None of the functions it is made of uses such objects (see `loops/inner.py`), and to load
-        them would import the modules that numba has for strings and for sorting.
+        None of its parts uses such objects (see `loops/inner.py`), and loading them would import
+        numba's modules for strings and sorting.
         """
         *kept, _objects = super().reduce(data._replace(type_annotation=""))
         direct.keep_image(_FOLDER, (*kept, ()))
         return (*kept, ())
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
-        """Load numba's file; what lets later runs do without numba was lost, or never there."""
+        """Load numba's file, and restore the image that lets later runs do without numba."""
         if _CACHE is not None:
             direct.keep_image(_CACHE, payload)
         return super().rebuild(target_context, payload)
 
 
 class _Kept(FunctionCache):
-    """The code of one loop in a folder. What is damaged is told in one line and not used."""
+    """The cached code of one loop in a folder. Damaged files are ignored, with a warning."""
 
     _impl_class = _Places
 
@@ -160,8 +160,8 @@ class _Kept(FunctionCache):
     def find(self, sig: Any, target_context: Any) -> Any:
         """The code for these types, or None.
 
-        Two processes that save at once could mix up numba's index, so that it leads to the code
-        for other types: what is loaded must be what was asked for.
+        Two processes that save at the same time could corrupt numba's index, so that it points to
+        code for other types: the loaded code must match the requested types.
         """
         try:
             found = self._load(sig, target_context)
@@ -174,14 +174,14 @@ class _Kept(FunctionCache):
             return None
 
     def forget(self) -> None:
-        """Leave what is damaged as it is: it belongs to the package."""
+        """Leave damaged files alone: they belong to the package."""
 
     def _load(self, sig: Any, target_context: Any) -> Any:
-        """Load code without numba's first step, which registers all that can be compiled.
+        """Load code without numba's first step, which registers everything that can be compiled.
 
         That step imports scipy.linalg and takes half a second, and only the compiler needs it,
-        which takes it itself. Loaded code needs nothing but numba's runtime. These are private
-        names of numba: where they are missing, numba loads in its own way.
+        which does it anyway. Loaded code needs only numba's runtime. This uses private names of
+        numba: where they are missing, numba loads the code in its own way.
         """
         if not (hasattr(rtsys, "initialize") and hasattr(FunctionCache, "_load_overload")):
             return super().load_overload(sig, target_context)
@@ -195,7 +195,7 @@ class _Kept(FunctionCache):
         return kind, source
 
     def tell(self, error: Exception) -> None:
-        """Say that a file could not be used."""
+        """Warn that a file could not be used."""
         warnings.warn(
             f"compiled code in {self.cache_path} could not be used"
             f" ({type(error).__name__}: {error}); compiling",
@@ -205,9 +205,9 @@ class _Kept(FunctionCache):
 
 
 class _SafeCache(_Kept):
-    """Code in the user's folder, and before it that of the release.
+    """Cached code: first that of the release, then that in the user's folder.
 
-    A damaged or unwritable file costs a compile and not the run. Saving is one process at a time.
+    A damaged or unwritable file causes a recompilation, not an error. One process saves at a time.
     """
 
     def __init__(self, function: Any) -> None:
@@ -229,7 +229,7 @@ class _SafeCache(_Kept):
         return found
 
     def in_turn(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Numba's `compile`, after which others have their turn, even if it fails."""
+        """Numba's `compile`, which then releases the lock, even if it fails."""
 
         def finish_turn(sig: Any) -> Any:
             try:
@@ -260,7 +260,7 @@ class _SafeCache(_Kept):
 
 @contextlib.contextmanager
 def _alone(folder: pathlib.Path) -> Iterator[None]:
-    """Keep other processes from saving in this folder meanwhile, where the system can."""
+    """Lock this folder against saving by other processes, where the system supports it."""
     if fcntl is None:
         yield
         return
@@ -269,7 +269,7 @@ def _alone(folder: pathlib.Path) -> Iterator[None]:
         yield
 
 
-#: Whether it was said that loops are being compiled.
+#: Whether the message that loops are being compiled was printed.
 _told = False
 #: The user's folder, and why it cannot be used, if it cannot.
 _FOLDER, _OBSTACLE = (pathlib.Path(), "") if numba.config.DISABLE_JIT else _open_cache()
@@ -282,13 +282,13 @@ if _CACHE is not None or _RELEASED is not None:
 
 
 def numba_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Our options for a function as numba takes them: `inner` is ours."""
+    """Convert the options of a function to numba's; `inner` is not one of numba's."""
     plain = {name: value for name, value in options.items() if name != "inner"}
     return plain | INNER if options.get("inner") else plain
 
 
 def make_dispatcher(function: Any, options: dict[str, Any]) -> Any:
-    """Numba's dispatcher for a loop, which finds kept code or compiles."""
+    """Numba's dispatcher for a loop, which loads cached code or compiles."""
     tell_numba()
     import_module("widemargin.loops.lowlevel.by_hand")
     if options.get("inner"):
@@ -305,22 +305,22 @@ def make_dispatcher(function: Any, options: dict[str, Any]) -> Any:
 
 
 def name_turn(loop: str, kinds: Any) -> str:
-    """Name the turn to compile a loop for arguments of numba's types."""
+    """The name of the lock for compiling a loop for arguments of these numba types."""
     return f"{loop}.{hashlib.sha256(str(kinds).encode()).hexdigest()[:16]}"
 
 
 def cache_folder() -> pathlib.Path | None:
-    """Where this version keeps its machine code; None if it cannot be kept."""
+    """The folder where this version caches machine code; None if it cannot be cached."""
     return _CACHE
 
 
 def tell_compiling(*, always: bool = False) -> None:
-    """Say once in a process why the first use of a loop takes so long, on a terminal.
+    """Print, once per process, why the first use of a loop takes so long, on a terminal.
 
     Parameters
     ----------
     always : bool
-        Say it even if standard error is not a terminal.
+        Print it even if standard error is not a terminal.
     """
     global _told
     if not (_told or is_quiet()) and (always or sys.stderr.isatty()):
@@ -333,7 +333,7 @@ def tell_compiling(*, always: bool = False) -> None:
 
 
 def _released_for_others() -> str:
-    """Why the machine code of the release is of no use here; empty without any, or if it is."""
+    """Why the machine code of the release does not fit here; "" if it does, or if there is none."""
     if _RELEASED is not None or not (_RELEASE / "made_with.txt").is_file():
         return ""
     made_with = (_RELEASE / "made_with.txt").read_text(encoding="utf-8").strip()
@@ -341,7 +341,7 @@ def _released_for_others() -> str:
 
 
 def is_cold() -> bool:
-    """Whether no loop has been compiled and kept yet, so that the first use takes seconds."""
+    """Whether no loop has been compiled and cached yet, so that the first use takes seconds."""
     if numba.config.DISABLE_JIT:
         return False
     if _RELEASED is not None:

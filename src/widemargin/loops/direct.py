@@ -1,9 +1,9 @@
-"""Calling compiled loops without numba, as long as the code for the arguments at hand is kept.
+"""Calls compiled loops without numba, if their code for the given arguments is cached.
 
-Beside numba's own files stands, for each loop and each kind of arguments, a file with its code as
-an `Image` (see `loops/object_code.py`): `keep_image` writes it whenever numba compiles or loads a
-loop. A `Loop` asks for the file that fits its arguments and calls the code in it. If there is none,
-or if anything about it is unusual, it imports numba and has it find or compile the code.
+Next to numba's own files there is, for each loop and each kind of arguments, a file with its code
+as an `Image` (see `loops/object_code.py`): `keep_image` writes it whenever numba compiles or loads
+a loop. A `Loop` looks for the file that fits its arguments and calls the code in it. If there is
+none, or if anything about it is unusual, it imports numba and lets it find or compile the code.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ import numpy as np
 from widemargin.loops.object_code import Image, UnusualError, lay_out
 from widemargin.loops.places import Folders, replace_file
 
-#: The beginning of a file, and how its name ends.
+#: The first bytes of a file, and its extension.
 _MAGIC, ENDING = b"widemargin loop 1\n", ".image"
-#: Whole numbers that numba takes for int64.
+#: The range of integers that numba takes as int64.
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-#: Calls of a loop after which numba is imported for it. A call with four arrays takes 2.6
-#: microseconds here and 1.2 with numba, more with more arrays: by then as much time was lost as the
-#: import takes.
+#: Number of calls of a loop after which numba is imported for it. A call with four arrays takes 2.6
+#: microseconds here and 1.2 with numba, and more with more arrays: by then, as much time was lost
+#: as the import takes.
 PATIENCE = 100_000
-#: Flags of numpy's arrays that make a type: C and Fortran order, writeable.
+#: Flags of numpy arrays that are part of their type: C and Fortran order, writeable.
 _C, _F, _WRITEABLE = 0x1, 0x2, 0x400
 _PLAIN = {int: "int64", float: "float64", bool: "bool", type(None): "none"}
 
 
-# What the arguments of a call are, in words: the same for values as for numba's types.
+# The kinds of a call's arguments as text: the same for values as for numba's types.
 
 
 def name_kinds(values: Any) -> str:
@@ -45,7 +45,7 @@ def name_kinds(values: Any) -> str:
     Raises
     ------
     UnusualError
-        If numba has to look at them.
+        If only numba can determine them.
     """
     return ",".join(map(_name_kind, values))
 
@@ -78,7 +78,7 @@ def _name_tuple(kind: type, inside: str) -> str:
 
 
 def name_types(kinds: Any) -> str:
-    """Name numba's types in the same words."""
+    """Name numba's types in the same way."""
     return ",".join(map(_name_type, kinds))
 
 
@@ -110,7 +110,7 @@ def _image_path(folder: str, module: str, name: str, kinds: str) -> str:
 
 
 def is_kept(folders: Iterable[str], module: str, name: str, kinds: str) -> bool:
-    """Whether one of the folders has the code of a loop for these kinds of arguments."""
+    """Whether one of the folders has cached code of a loop for these kinds of arguments."""
     return any(os.path.exists(_image_path(one, module, name, kinds)) for one in folders)
 
 
@@ -120,14 +120,14 @@ def _is_ours(module: str) -> bool:
 
 
 def keep_image(folder: pathlib.Path, reduced: tuple[Any, ...]) -> None:
-    """Keep the code of a loop, from what numba keeps of it, unless it is unusual or there.
+    """Cache the code of a loop, from what numba caches, unless it is unusual or already there.
 
     Parameters
     ----------
     folder : Path
-        Where the code for this machine is.
+        The folder of the code for this machine.
     reduced : tuple
-        What `CompileResult._reduce` gives.
+        What `CompileResult._reduce` returns.
     """
     try:
         (_, how, (file, *_)), described, environment, signature, objects, *_ = reduced
@@ -169,7 +169,7 @@ def _read_image(path: str, kinds: str) -> Image | None:
 
 
 def _distinguish(values: Any, found: list[Any]) -> None:
-    """Add what tells types apart, quickly: more than `name_kinds` would, and never less."""
+    """Append a quick key for the types, which distinguishes at least as much as `name_kinds`."""
     for value in values:
         kind = type(value)
         if kind is np.ndarray:
@@ -189,16 +189,16 @@ _LOADING = threading.RLock()
 
 
 class Loop:
-    """A compiled loop: its code, if it is kept; if not, what numba makes of it.
+    """A compiled loop: its cached code or, if there is none, what numba compiles.
 
     Parameters
     ----------
     function : function
         The loop in Python.
     folders : Folders or None
-        Where its code may be kept.
+        Where its code may be cached.
     compile : function
-        Imports numba and gives its dispatcher for the function.
+        Imports numba and returns its dispatcher for the function.
     """
 
     def __init__(
@@ -215,12 +215,12 @@ class Loop:
 
     @property
     def dispatcher_or_none(self) -> Any:
-        """Numba's dispatcher, if it was asked for."""
+        """Numba's dispatcher, if it was made."""
         return self._dispatcher
 
     @property
     def dispatcher(self) -> Any:
-        """Numba's own, which is made when it is first asked for."""
+        """Numba's dispatcher, made on first use."""
         if self._dispatcher is None:
             with _LOADING:
                 if self._dispatcher is None:
@@ -249,7 +249,7 @@ class Loop:
         return code if self._calls < PATIENCE else self.dispatcher
 
     def _load(self, arguments: Any) -> Callable[..., Any] | None:
-        """The code that is kept for arguments of these types, if numba is not needed."""
+        """The cached code for arguments of these types, if numba is not needed."""
         if self._folders is None or "numba" in sys.modules:
             return None
         function = self.py_func

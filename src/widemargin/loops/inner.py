@@ -1,20 +1,20 @@
-"""How loops are compiled: numba's compiler, without the work that loops have no use for.
+"""Numba's compiler for loops, without the work that loops do not need.
 
-Numba treats every function alike. It wraps it for Python and for C, optimises it, makes machine
-code of it, and then copies what it optimised into each caller, where all of this happens again. A
-function that Python never calls needs only the last of these: it is a `_Part` of its callers. A
-loop that both Python and loops call is compiled once as a whole and once as a part.
+Numba treats all functions alike. It wraps each for Python and for C, optimises it, compiles it to
+machine code, and then copies the optimised code into each caller, where all of this happens again.
+A function that Python never calls needs only the last step: it is a `_Part` of its callers. A loop
+that both Python and loops call is compiled once as a whole and once as a part.
 
-All loops do without
+For all loops, the following is skipped:
 
 - passes over functions in functions, inlined Python and strings, which a loop does not contain;
-- counting references to arrays that the loop was only lent (`_borrows_all`): its caller holds them;
+- counting references to arrays that the loop only borrows (`_borrows_all`): its caller holds them;
 - optimising declarations, and a manager of optimisations for each function;
 - importing all of numba's modules again for each of its functions;
-- the collector of cyclic garbage, which would look at all objects of the process again and again.
+- the garbage collector, which would look at all objects of the process again and again.
 
-These are private names of numba, all of them in this module. Where one is missing, `INNER` and
-`WHOLE` are empty, and numba compiles in its own way.
+This relies on private names of numba, which are used only in this module. If one is missing,
+`INNER` and `WHOLE` are empty, and numba compiles in its own way.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Whole(JITCodeLibrary):
     """Code of a loop that Python calls."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Optimise what the module defines, one function after the other."""
+        """Optimise the functions that the module defines, one after the other."""
         if "llvm_module" in signature(self._codegen._function_pass_manager).parameters:  # 0.61
             super()._optimize_functions(ll_module)
             return
@@ -49,7 +49,7 @@ class _Whole(JITCodeLibrary):
 
 
 class _Part(_Whole):
-    """Code that waits to be put into a caller: neither optimised nor made executable."""
+    """Code to be copied into callers: neither optimised nor made executable."""
 
     @property
     def codegen(self) -> Any:
@@ -72,7 +72,7 @@ class _Part(_Whole):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(typed_passes.NativeLowering):
-    """Numba's way from typed statements to LLVM, which counts references only where needed."""
+    """Numba's lowering from typed statements to LLVM, counting references only where needed."""
 
     _name = "lowering_of_loops"
 
@@ -102,13 +102,13 @@ def _borrows_all(state: Any) -> bool:
     return all(borrows(one) for block in state.func_ir.blocks.values() for one in block.body)
 
 
-#: Expressions that give what is held already, or a part of it.
+#: Expressions whose value is already held elsewhere, or is a part of such a value.
 _VIEWS = ("getattr", "build_tuple", "exhaust_iter", "cast", "phi")
 _STEPS = ("getiter", "iternext", "pair_first")
 
 
 def _is_view(value: Any, typemap: Any) -> bool:
-    """Whether an expression gives arrays that something else holds."""
+    """Whether the arrays that an expression yields are held by something else."""
     if isinstance(value, (ir.Arg, ir.Var, ir.Global, ir.FreeVar)):
         return True
     if not isinstance(value, ir.Expr):
@@ -179,7 +179,7 @@ class _PartCompiler(_LoopCompiler):
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Leave cyclic garbage alone meanwhile. Numba compiles one function at a time."""
+    """Disable the garbage collector for now. Numba compiles one function at a time."""
     if not gc.isenabled():
         yield
         return
@@ -192,9 +192,9 @@ def _uncollected() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _registered(context: Any) -> Iterator[None]:
-    """Let numba not look for its own modules again for every function that a loop is made of.
+    """Keep numba from importing its own modules again for every function of a loop.
 
-    By now it has imported them. It goes on to look for what was registered meanwhile.
+    It has already imported them by now. It still looks for what was registered since.
     """
     name = "load_additional_registries"
     if name in vars(context):  # a part of a loop
@@ -208,11 +208,11 @@ def _registered(context: Any) -> Iterator[None]:
 
 
 def _do_nothing() -> None:
-    """Stands for what is done already."""
+    """Replaces a step that has already been done."""
 
 
 def _is_known() -> bool:
-    """Whether numba has the names that are used here."""
+    """Whether numba has the private names used here."""
     names = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals")
     return all(hasattr(JITCodeLibrary, name) for name in (*names, "_ensure_finalized"))
 
@@ -226,12 +226,11 @@ WHOLE: dict[str, Any] = {"pipeline_class": _LoopCompiler} if _is_known() else {}
 
 
 def keep_inside(compiled: Any, interpreted: bool) -> Any:
-    """Let a function compiled with `INNER` be called by loops only, and once for all constants.
+    """Let only loops call a function compiled with `INNER`, and compile it once for all constants.
 
-    For Python there is no code to call: the call is an error or, if it may be `interpreted`, runs
-    the function as Python, which suits a formula and no loop. Numba would compile once more for
-    each constant among the arguments, and for what it takes for one until it has seen the whole
-    caller.
+    There is no code for Python to call: a call from Python is an error or, if `interpreted`, runs
+    the function as Python, which suits a formula but not a loop. Numba would compile again for each
+    constant argument, and for arguments that look constant until it has seen the whole caller.
     """
     if not INNER:
         return compiled
@@ -243,7 +242,7 @@ def keep_inside(compiled: Any, interpreted: bool) -> Any:
         raise TypeError(f"{name} is compiled for other loops alone; Python calls {name}.py_func")
 
     def ignore(*_arguments: Any) -> None:
-        """Remember no code for calls from Python."""
+        """Store no code for calls from Python."""
 
     template = compiled.get_call_template
 

@@ -1,9 +1,9 @@
-"""One decorator for every compiled loop: what it may assume, and how its code is found.
+"""The decorator of every compiled loop: what it may assume, and how its code is found.
 
-Code that is kept is called directly (`loops/direct.py`). Only if a loop has to be compiled, or if
-anything about its code is unusual, is numba imported (`loops/compiling.py`), which takes a third of
-a second. So nothing in this folder imports numba or LLVM when it is itself imported, but for the
-modules that only the compiler needs: those just named and `loops/lowlevel/by_hand`.
+Cached code is called directly (`loops/direct.py`). Numba is imported (`loops/compiling.py`), which
+takes a third of a second, only if a loop has to be compiled or if anything about its code is
+unusual. So no module in this folder imports numba or LLVM at import time, except those that only
+the compiler needs: `loops/compiling.py`, `loops/inner.py` and `loops/lowlevel/by_hand`.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from widemargin.loops.places import compiler_is_on, find_folders
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: What a loop may assume. No flag says that NaN or infinity cannot happen.
+#: What a loop may assume. No flag assumes that NaN or infinity cannot occur.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-#: The same for a loop whose sum may be added up in any order, as vector instructions need.
+#: The same for a loop whose sums may be added up in any order, as vector instructions need.
 SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
-#: The same for a loop whose products and sums may be one instruction, rounded once.
+#: The same for a loop whose products and sums may be fused into one instruction, rounded once.
 FUSED: dict[str, Any] = {**OPTIONS, "fastmath": {"contract"}}
 #: For a function that only other loops call, see `loops/inner.py`.
 INNER: dict[str, Any] = {"inner": True}
-#: For a function that is called for every example. A real call would count references to each array
-#: that it is given up and down, which costs as much as a short row.
+#: For a function that is called for every example. A real call would increment and decrement the
+#: reference count of each array argument, which costs as much as a short row.
 INLINE: dict[str, Any] = INNER | {"forceinline": True}
 
-#: Whether loops do without the LLVM that is written by hand; see `loops/lowlevel/choice.py`.
+#: Whether loops avoid the handwritten LLVM; see `loops/lowlevel/by_hand/choice.py`.
 PLAIN = os.environ.get("WIDEMARGIN_PLAIN_LOOPS", "") not in ("", "0")
 #: Whether loops are compiled.
 COMPILED = compiler_is_on()
 
 _FOLDERS = find_folders(PLAIN)
-#: What numba is to be told before it compiles anything.
+#: Registrations to make with numba before it compiles anything.
 _waiting: list[Callable[[], Any]] = []
 _quiet = False
 
 
 def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
-    """Compile a loop on first use and keep its machine code.
+    """Compile a loop on first use and cache its machine code.
 
     Parameters
     ----------
     inner : bool
         Only other loops call it: compile it with them, see `loops/inner.py`.
     inline : bool
-        The same, and put its code in the place of every call, see `INLINE`. Python may call it,
-        too: it is then interpreted.
+        The same, and inline its code at every call, see `INLINE`. Python may also call it: it is
+        then interpreted.
     """
 
     def decorate(function: F) -> F:
@@ -67,14 +67,14 @@ def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
 
 
 class Inside(Loop):
-    """A function that is a part of the loops that call it: Python has no code of its own for it."""
+    """A function compiled as part of the loops that call it, with no code for Python to call."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         super().__init__(function, None, functools.partial(_make_dispatcher, options=options))
         self._interpreted = "forceinline" in options
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Run it as Python, if it may be."""
+        """Run it as Python, if that is allowed."""
         if self._interpreted:
             return self.py_func(*arguments, **named)
         return super().__call__(*arguments, **named)
@@ -87,9 +87,9 @@ def _make_dispatcher(function: Any, options: dict[str, Any] | None = None) -> An
 
 
 def overload(function: Any, jit_options: dict[str, Any]) -> Callable[[F], F]:
-    """Register what compiled loops run where they call `function`: numba's `overload`, but later.
+    """Register what compiled loops run where they call `function`: numba's `overload`, deferred.
 
-    Numba learns of it when it is first needed.
+    It is registered with numba when it is first needed.
     """
 
     def register(choose: F) -> F:
@@ -110,7 +110,7 @@ def overload(function: Any, jit_options: dict[str, Any]) -> Callable[[F], F]:
 
 
 def tell_numba() -> None:
-    """Tell numba all that it was to be told before it compiles."""
+    """Make all waiting registrations with numba, before it compiles."""
     while _waiting:
         _waiting.pop(0)()
 
@@ -118,8 +118,8 @@ def tell_numba() -> None:
 def resolve(loop: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """The machine code of a loop for arguments of these types.
 
-    To look at the types in every call takes as long as to learn from a short row. Who calls the
-    machine code itself promises that they stay the same.
+    Checking the types in every call takes as long as learning from a short row. A caller of the
+    machine code itself must ensure that they stay the same.
     """
     if not isinstance(loop, Loop):
         return loop
@@ -132,30 +132,30 @@ def resolve(loop: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
 
 
 def cache_folder() -> pathlib.Path | None:
-    """Where this version keeps its machine code; None if it cannot be kept."""
+    """The folder where this version caches machine code; None if it cannot be cached."""
     from widemargin.loops import compiling
 
     return compiling.cache_folder()
 
 
 def compile_quietly() -> None:
-    """Say nothing about compiling from now on."""
+    """Suppress messages about compiling from now on."""
     global _quiet
     _quiet = True
 
 
 def is_quiet() -> bool:
-    """Whether nothing is to be said about compiling."""
+    """Whether messages about compiling are suppressed."""
     return _quiet
 
 
 def tell_compiling(*, always: bool = False) -> None:
-    """Say once in a process why the first use of a loop takes so long, on a terminal.
+    """Print, once per process, why the first use of a loop takes so long, on a terminal.
 
     Parameters
     ----------
     always : bool
-        Say it even if standard error is not a terminal.
+        Print it even if standard error is not a terminal.
     """
     from widemargin.loops import compiling
 
@@ -163,7 +163,7 @@ def tell_compiling(*, always: bool = False) -> None:
 
 
 def is_cold() -> bool:
-    """Whether no loop has been compiled and kept yet, so that the first use takes seconds."""
+    """Whether no loop has been compiled and cached yet, so that the first use takes seconds."""
     if not COMPILED:
         return False
     for folder in filter(None, _FOLDERS or ()):

@@ -1,16 +1,16 @@
-"""Machine code without its compiler: what a linker and a loader do, for the code of one loop.
+"""Loads machine code without its compiler: a linker and loader for the code of one loop.
 
-To import numba takes longer than to learn from a file of 50 MB, and code that lies ready in a
-folder needs none of it. The object code that numba makes for x86-64 on Linux (ELF, with 64-bit
-addresses everywhere) is laid out once, when it is kept, as it will lie in memory (`lay_out`). To
-load it (`Image.load`) is to copy it there and to fill in addresses: its own, those of Python and
-the C library, and those of two of numba's extension modules, which can be had without numba.
+Importing numba takes longer than learning from a file of 50 MB, and cached code needs none of it.
+The object code that numba makes for x86-64 on Linux (ELF, with 64-bit addresses everywhere) is laid
+out once, when it is cached, as it will be in memory (`lay_out`). Loading it (`Image.load`) means
+copying it there and filling in addresses: its own, those of Python and the C library, and those of
+two of numba's extension modules, which can be loaded without numba.
 
-What is loaded is the function by which Python calls the loop, the same as numba's own: it reads
-the arguments, gives the interpreter free for the others, and counts references.
+What is loaded is the function by which Python calls the loop, the same as numba's own: it reads the
+arguments, releases the GIL, and counts references.
 
-All of this relies on how numba makes code. Whatever looks unusual is not laid out, and numba loads
-it in its own way; `tests/loops/test_object_code.py` fails if that becomes the rule.
+All of this relies on how numba generates code. Unusual code is not laid out, and numba loads it in
+its own way; `tests/loops/test_object_code.py` fails if that becomes the rule.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _HELPERS = {"numba_": "numba._helperlib", "NRT_": "numba.core.runtime._nrt_pytho
 
 
 class UnusualError(Exception):
-    """The code is not of the kind that is laid out here."""
+    """Raised for code of a kind that is not laid out here."""
 
 
 class Image(NamedTuple):
-    """The code of a loop as it will lie in memory, but for the addresses."""
+    """The code of a loop as it will be in memory, except for the addresses."""
 
     memory: bytes
     executable: int
@@ -63,7 +63,7 @@ class Image(NamedTuple):
     name: str
 
     def load(self) -> Callable[..., Any]:
-        """Put the code into memory; the function that Python calls."""
+        """Load the code into memory; returns the function that Python calls."""
         modules = _load_extension("numba._dynfunc")
         memory = mmap.mmap(-1, len(self.memory))
         memory[:] = self.memory
@@ -89,7 +89,7 @@ def _add(content: np.ndarray, places: bytes, number: int) -> None:
 
 
 def _protect(begin: int, size: int) -> None:
-    """Make code of memory: executable, and not writable any more."""
+    """Make memory executable, and no longer writable."""
     protect = ctypes.CDLL(None, use_errno=True).mprotect
     protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     if protect(begin, size, mmap.PROT_READ | mmap.PROT_EXEC):
@@ -99,7 +99,7 @@ def _protect(begin: int, size: int) -> None:
 
 @functools.cache
 def _load_extension(name: str) -> Any:
-    """An extension module of numba, without numba; the same module that numba itself will find."""
+    """Load an extension module of numba without numba; numba will later find the same module."""
     if name in sys.modules:
         return sys.modules[name]
     found = importlib.util.find_spec("numba")
@@ -124,9 +124,9 @@ def _unpickled(content: bytes) -> Any:
 
 @ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 def _unpickle(begin: int, size: int, _digest: int) -> Any:
-    """Stands for numba's function of C that gives a constant, such as the class of a named tuple.
+    """Replaces numba's C function that returns a constant, such as the class of a named tuple.
 
-    That one imports numba for it.
+    The original imports numba to do so.
     """
     return _unpickled(ctypes.string_at(begin, size))
 
@@ -171,12 +171,12 @@ class _Symbol(NamedTuple):
 
 
 def lay_out(file: bytes, entry: str, environment: str, constants: list[Any]) -> Image:
-    """Lay out object code as it will lie in memory.
+    """Lay out object code as it will be in memory.
 
     Parameters
     ----------
     file : bytes
-        The ELF file that numba keeps.
+        The ELF file that numba caches.
     entry, environment : str
         Symbols: the function for Python, and the variable that points at its environment.
     constants : list
@@ -257,7 +257,7 @@ def _read_symbols(file: bytes, sections: list[_Section]) -> list[_Symbol]:
 def _place_symbols(
     symbols: list[_Symbol], begins: dict[int, int], memory: bytearray
 ) -> dict[str, int]:
-    """Where symbols lie in memory; common ones, which have no section, come last."""
+    """The positions of symbols in memory; common ones, which have no section, come last."""
     places = {}
     for one in symbols:
         if one.section == _COMMON:
@@ -277,7 +277,7 @@ def _relocate(
     places: dict[str, int],
     memory: bytearray,
 ) -> tuple[list[int], dict[str, list[int]]]:
-    """Where addresses are to be filled in; what is to be added to them is put there at once."""
+    """Where addresses are to be filled in; their addends are written there now."""
     own: list[int] = []
     others: dict[str, list[int]] = {}
     for table in sections:

@@ -1,8 +1,8 @@
-"""Where machine code lies that fits this machine, as far as that is known without numba and LLVM.
+"""Finds machine code that fits this machine, as far as possible without numba and LLVM.
 
 The folders are named by facts that only these two know, such as LLVM's name for the processor
-(`loops/compiling.py`). `remember_folders` therefore writes the names down in a file that is itself
-named by facts that can be had without them. A release says in `FITS` what its folders are for.
+(`loops/compiling.py`). So `remember_folders` stores the names in a file that is itself named by
+facts available without them. A release lists in `FITS` what its folders are for.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
-#: What a release brings along: folders of machine code, and what they fit, in words and in full.
+#: What a release ships: folders of machine code, and what they fit, in words and in full.
 RELEASE = PACKAGE / "loops" / "compiled"
 FITS = "fits.json"
-#: Features of processors that Linux does not call what LLVM calls them.
+#: Processor features that have other names in Linux than in LLVM.
 _IN_LINUX = {
     "bmi": "bmi1",
     "lzcnt": "abm",
@@ -56,14 +56,14 @@ def digest_sources() -> Any:
 
 
 def is_private(folder: pathlib.Path) -> bool:
-    """Whether nobody but this user can put a file there: the files are pickles."""
+    """Whether only this user can write files there: the files are pickles."""
     found = folder.stat()
     ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
     return ours and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def compiler_is_on() -> bool:
-    """Whether loops are compiled at all, as numba is told by NUMBA_DISABLE_JIT or its own file."""
+    """Whether loops are compiled at all: see NUMBA_DISABLE_JIT and numba's configuration file."""
     if "numba" in sys.modules or os.path.exists(".numba_config.yaml"):
         import numba
 
@@ -80,7 +80,7 @@ class Folders(NamedTuple):
 
 
 def _name_machine(plain: bool) -> str:
-    """Name what machine code depends on, as far as it can be told without numba and LLVM."""
+    """Name what machine code depends on, as far as it is known without numba and LLVM."""
     digest = digest_sources().copy()
     facts = [sys.version, np.__version__, platform.machine(), "plain" if plain else "by hand"]
     facts += _settings()
@@ -98,12 +98,12 @@ def _name_machine(plain: bool) -> str:
 
 
 def _settings() -> list[str]:
-    """What the environment tells numba."""
+    """The settings of numba in the environment."""
     return [f"{name}={os.environ[name]}" for name in sorted(os.environ) if name[:6] == "NUMBA_"]
 
 
 def _version_file(origin: str) -> str:
-    """The file in which numba and llvmlite name their version."""
+    """The file in which numba or llvmlite stores its version."""
     return pathlib.Path(origin).with_name("_version.py").read_text(encoding="utf-8")
 
 
@@ -135,7 +135,7 @@ def say_what_fits(folders: dict[str, str], versions: dict[str, str]) -> str:
 
 
 def _find_released(plain: bool) -> str:
-    """The folder of the release that fits; empty without one, or if numba has to say so."""
+    """The folder of the release that fits; "" if there is none, or if only numba can tell."""
     if plain or _settings() or platform.machine() != "x86_64" or not (RELEASE / FITS).is_file():
         return ""
     fits = json.loads((RELEASE / FITS).read_text(encoding="utf-8"))
@@ -163,7 +163,7 @@ def _remembered_at(plain: bool) -> pathlib.Path:
 
 
 def find_folders(plain: bool) -> Folders | None:
-    """The folders of code that fits, as far as they are known; None if numba has to say."""
+    """The folders of code that fits, as far as they are known; None if only numba can tell."""
     if sys.platform != "linux" or not compiler_is_on() or "numba" in sys.modules:
         return None
     try:
@@ -173,18 +173,18 @@ def find_folders(plain: bool) -> Folders | None:
 
 
 def known_folders(plain: bool) -> Folders:
-    """The folders of code that fits, whoever loads it; empty names where none is known.
+    """The folders of code that fits, whoever loads it; "" where none is known.
 
     Raises
     ------
     OSError, ValueError, LookupError
-        If that cannot be told without numba.
+        If this cannot be determined without numba.
     """
     return _find_remembered(plain) or Folders(_find_released(plain), "")
 
 
 def _find_remembered(plain: bool) -> Folders | None:
-    """The folders that an earlier run wrote down, if nobody else could."""
+    """The folders recorded by an earlier run, if only this user can write the record."""
     place = _remembered_at(plain)
     if not place.is_file() or not is_private(place.parent):
         return None
@@ -197,7 +197,7 @@ def _find_remembered(plain: bool) -> Folders | None:
 
 
 def remember_folders(released: pathlib.Path | None, user: pathlib.Path, plain: bool) -> None:
-    """Write down for later runs where the code for this machine is, if the system lets us."""
+    """Record for later runs where the code for this machine is, if possible."""
     if sys.platform != "linux":
         return
     try:
@@ -211,14 +211,14 @@ def remember_folders(released: pathlib.Path | None, user: pathlib.Path, plain: b
 
 
 def forget_folders(current: pathlib.Path) -> None:
-    """Forget where code was that is not in the current folder."""
+    """Delete the records of folders other than the current one."""
     for place in (current.parent / "known").glob("*"):
         if place.is_file() and place.read_text(encoding="utf-8").split("\n")[-1] != current.name:
             place.unlink(missing_ok=True)
 
 
 def replace_file(place: pathlib.Path, content: bytes) -> None:
-    """Write a file at once."""
+    """Write a file atomically."""
     written = place.with_name(f"{place.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     written.write_bytes(content)
     os.replace(written, place)

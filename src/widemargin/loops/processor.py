@@ -1,4 +1,4 @@
-"""What loops are compiled for: this processor, or one of those that a release is compiled for."""
+"""The target of compilation: this processor, or one of those that a release is compiled for."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Processor(NamedTuple):
         return {f"+{feature}" for feature in wanted} <= set(self.features.split(","))
 
     def runs(self, target: Processor) -> bool:
-        """Whether it can run what was compiled for another one."""
+        """Whether it can run code compiled for another processor."""
         return self.has(*(feature[1:] for feature in target.features.split(",")))
 
 
 def this_processor() -> Processor:
-    """The one that numba compiles for here."""
+    """The processor that numba compiles for here."""
     import llvmlite.binding
     import numba
     from numba.core.codegen import get_host_cpu_features

@@ -1,4 +1,4 @@
-"""The class that comes nearest to beating the right one."""
+"""The best-scoring class other than the correct one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from widemargin.loops.jit import jit
 
 @jit(inline=True)
 def best_rival(s, right):
-    """The class with the highest score but for the right one; of equals the first."""
+    """The class with the highest score other than `right`; the first, if there are several."""
     rival = 1 if right == 0 else 0
     for k in range(len(s)):
         if k != right and s[k] > s[rival]:

@@ -8,8 +8,8 @@ gathered so far (0 unless duals are kept), the step tau changes w by tau y x:
     REACH     tau = clip(a + (target - m - soft a) / (q + soft), 0, cap) - a
     SIGMOID   tau = eta / (1 + exp(m))
 
-REACH is the passive-aggressive step while a = 0 is forgotten (no cap, a cap C, soft = 1/2C), and
-one step of dual coordinate descent for the SVM when a is remembered. A price (class and sample
+REACH is the passive-aggressive step if a is not stored but always 0 (no cap, a cap C, soft = 1/2C),
+and one step of dual coordinate descent for the SVM if a is stored. A price (class and sample
 weight) multiplies what an error costs: eta, the cap, and 1/soft.
 """
 
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
     cap: float = np.inf  # the longest step
     soft: float = 0.0  # how much the step yields
     l2: float = 0.0  # the penalty l2 |w|^2 is added to every example's loss
-    ties: bool = True  # a tie is a mistake whatever would be predicted
+    ties: bool = True  # a tie is a mistake whatever the prediction
 
 
 @jit()
@@ -51,7 +51,7 @@ def mistaken(m, tie_is_wrong):
 
 @jit(inner=True)
 def needs_norm(rule, m):
-    """Whether the step at margin m depends on |x|^2, which costs one more look at the row."""
+    """Whether the step at margin m depends on |x|^2, which costs another pass over the row."""
     return rule.form == REACH and m < rule.target
 
 
@@ -81,7 +81,7 @@ def step(rule, m, wrong, q, a, eta, price):
 
 @jit()
 def loss(rule, m):
-    """What the rule would like to be zero, at margin m."""
+    """The loss of the rule at margin m."""
     if rule.form == SIGMOID:
         return np.log1p(np.exp(-m)) if m > 0.0 else np.log1p(np.exp(m)) - m
     return max(0.0, rule.target - m)

@@ -1,4 +1,4 @@
-"""How a row is stored. Nothing above this file knows.
+"""How rows are stored; nothing above this file depends on it.
 
 A row is one example. `Dense` and `Sparse` hold many; the functions here work on row `i`, each
 written once for either storage:
@@ -9,7 +9,7 @@ written once for either storage:
     norm2(rows, i)          x . x
     look_ahead(rows, order, j)   fetch the rows that come next into the cache
 
-What these do not say (signs, absolute values, fingerprints) a loop reads for itself: it chooses
+For anything else (signs, absolute values, fingerprints), a loop reads the rows itself: it chooses
 between two functions with `pick_storage`, or takes sparse rows only.
 
 A bias is the weight of a constant feature, so it is stored as one: x is extended by the number
@@ -39,7 +39,7 @@ class Dense(NamedTuple):
 class Sparse(NamedTuple):
     """Compressed sparse rows: row i is values[starts[i]:starts[i + 1]], in columns indices[...].
 
-    Indices and starts are unsigned, which spares every access the test for a negative index.
+    Indices and starts are unsigned, which saves the test for a negative index on every access.
     """
 
     values: np.ndarray
@@ -152,7 +152,7 @@ def _norm2_sparse(rows, i):
 
 
 def look_ahead(rows, order, j):
-    """Fetch what the examples after order[j] need; it changes nothing but the time."""
+    """Prefetch what the examples after order[j] need; this affects only the time."""
     return pick_storage(rows, _look_ahead_dense, _look_ahead_sparse)(rows, order, j)
 
 

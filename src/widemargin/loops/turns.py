@@ -1,7 +1,7 @@
-"""One process at a time compiles a loop; others that need it wait, and load what it made.
+"""Locks that let one process at a time compile a loop; others wait, and load the result.
 
 So neither the workers of a pool nor a process that compiles ahead (`loops/ahead.py`) do the same
-work twice. The system ends the turn of a process that dies.
+work twice. The system releases the lock of a process that dies.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ try:
 except ImportError:  # not on every system
     fcntl = None
 
-#: Seconds between two looks whether it is our turn, and after which we do not wait any longer: a
-#: process may have been stopped. No loop takes longer than 5 seconds to compile on our machines.
+#: Seconds between two attempts to take the lock, and the longest wait: the process that holds it
+#: may have been suspended. No loop took longer than 5 seconds to compile where this was measured.
 _LOOK, _LONGEST = 0.02, 60.0
 
 
 class Turn:
-    """The right to compile, in the hands of one process.
+    """A lock that lets one process at a time compile a loop.
 
     Parameters
     ----------
     folder : Path
-        Where the files are whose locks are the turns.
+        The folder of the lock files.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
@@ -36,14 +36,14 @@ class Turn:
         self._file: Any = None
 
     def wait(self, name: str, meanwhile: Callable[[], bool] = lambda: False) -> None:
-        """Wait until nobody else compiles what has this name, and take the turn.
+        """Wait until no other process compiles the loop of this name, and take the lock.
 
         Parameters
         ----------
         name : str
-            The name.
+            The name of the lock.
         meanwhile : callable
-            Called instead of sleeping, as long as it finds something to do and returns True.
+            Called instead of sleeping, as long as it finds work to do and returns True.
         """
         self.end()
         with contextlib.suppress(OSError):
@@ -56,14 +56,14 @@ class Turn:
             self._file = file
 
     def end(self) -> None:
-        """Let others have their turn."""
+        """Release the lock."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 def is_taken(folder: pathlib.Path, name: str) -> bool:
-    """Whether a process is compiling what has this name."""
+    """Whether a process is compiling the loop of this name."""
     try:
         with open(folder / name) as file:
             return not _lock(file)

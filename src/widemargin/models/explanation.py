@@ -26,7 +26,7 @@ class Explanation:
     prediction, instead_of
         The predicted label, and the one that came second.
     score : float
-        By how much the first won.
+        The margin by which the first won.
     reasons : list of Reason
         The features that contributed, largest first. If the mistake log was kept, each names the
         rows whose mistakes produced its weight.

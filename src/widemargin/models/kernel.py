@@ -177,7 +177,7 @@ class KernelModel(SavedModel):
         return found[:, 0] if found.shape[1] == 1 else found
 
     def _check_finite(self, scores: np.ndarray, points: Points) -> None:
-        """Refuse scores that are not finite, and name the first row with one."""
+        """Raise an error that names the first row with a score that is not finite, if any."""
         if not np.all(np.isfinite(scores)):
             row = int(np.argmin(np.all(np.isfinite(scores), axis=1)))
             alone = points.take(np.array([row]))
@@ -201,7 +201,7 @@ class KernelModel(SavedModel):
         They are named by their rows in the training data and their labels. The value of each is its
         kernel value with the example, and the weight its coefficient for the predicted class less
         that for the next best one. The shares of all of them and of the bias add up to the score.
-        With one machine per pair of classes, it is the machine of these two that is explained. For
+        With one machine per pair of classes, the machine of these two classes is explained. For
         a vote, the coefficients are those of the average.
 
         Parameters
@@ -216,7 +216,7 @@ class KernelModel(SavedModel):
         return explain_by_support(self, x, top, first)
 
     def facts(self) -> list[tuple[str, Any]]:
-        """More lines for the table of what was trained."""
+        """Extra lines for the table that describes the model."""
         return [
             ("kernel", str(self.kernel)),
             ("support vectors", f"{self.support.n:,}"),
@@ -224,7 +224,7 @@ class KernelModel(SavedModel):
         ]
 
     def top_rows(self, n: int = 10, first: int = 0) -> dict[str, list[tuple[str, float]]]:
-        """For each score the rows of the training data with the largest coefficients.
+        """For each score, the rows of the training data with the largest coefficients.
 
         `first` is the number of the first row.
         """

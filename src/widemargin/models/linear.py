@@ -36,10 +36,10 @@ from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice
 from widemargin.training.history import History
 
-#: Looking up the column of a value costs about as much as making this many weights, which are kept
-#: for later predictions.
+#: Looking up the column of a value costs about as much as making this many weights, which are
+#: cached for later predictions.
 _LOOK_UPS = 16
-#: More weights than this are not made for columns that never occurred.
+#: With more weights than this, none are made for columns that never occurred.
 _FEW_WEIGHTS = 1 << 24
 
 
@@ -118,7 +118,7 @@ class LinearModel(SavedModel):
 
     @cached_property
     def stored_weights(self) -> np.ndarray:
-        """The weights as the state keeps them: of all columns, or of those that occurred."""
+        """The weights as stored in the state: of all columns, or of those that occurred."""
         return self.state.last() if self.keep == "last" else self.state.average()
 
     @property
@@ -144,13 +144,13 @@ class LinearModel(SavedModel):
 
     @cached_property
     def _deployed(self) -> dict[Any, tuple[np.ndarray, np.ndarray]]:
-        """The deployed weights in the forms that were needed so far, see `_weights_for`."""
+        """A cache of the deployed weights in the forms needed so far; see `_weights_for`."""
         return {}
 
     def _weights_for(self, rows: Rows, everywhere: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The deployed weights for such rows, of all columns if they are wanted, and the divisor.
+        """The deployed weights for such rows (with `everywhere`, of all columns) and the divisor.
 
-        They are kept: making them costs more than scoring a few rows.
+        They are cached: making them costs more than scoring a few rows.
         """
         form = rows.dtype, rows.is_sparse, everywhere
         if form not in self._deployed:
@@ -222,7 +222,7 @@ class LinearModel(SavedModel):
     def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
         """Estimate the probability of every class; only the logistic rule supports it.
 
-        A threshold does not change what is probable, only what is predicted.
+        A threshold does not change the probabilities, only the predictions.
         """
         if not self.has_probabilities:
             raise AttributeError(
@@ -279,7 +279,7 @@ class LinearModel(SavedModel):
         Its normal is w, which points to the side of the second class; b shifts it off the origin.
         """
         if len(self.weights) > 1:
-            raise ValueError("several classes have no single hyperplane; look at `weights`")
+            raise ValueError("more than two classes have no single hyperplane; see `weights`")
         terms = [
             f"{weight:.{digits}g}*{self.feature_name(column)}"
             for column, weight in enumerate(self.coef[0])
@@ -289,7 +289,8 @@ class LinearModel(SavedModel):
         return " + ".join(terms).replace("+ -", "- ") + " = 0"
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
-        """Return the features that decided the prediction for one row, and their mistakes.
+        """Return the features that decided the prediction for one row, and the mistakes behind
+        them.
 
         Parameters
         ----------
@@ -300,7 +301,8 @@ class LinearModel(SavedModel):
         """
         names: Mapping[int, str] = {}
         if self.encoder is not None and not isinstance(x, Rows):
-            # Names from the example itself, which the table of names may have had no room for.
+            # Names from the example itself, because the table of names may have had no room for
+            # them.
             names = getattr(self.encoder, "names_in", lambda raw: {})(x)
             x = self.rows(x)
         rows = self.rows(x if isinstance(x, Rows) or hasattr(x, "tocsr") else np.atleast_2d(x))
@@ -424,13 +426,13 @@ class LinearModel(SavedModel):
 
 
 def _multilabel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
-    from widemargin.models.multilabel import MultilabelModel  # it is made of linear models
+    from widemargin.models.multilabel import MultilabelModel  # it imports this module
 
     return MultilabelModel.of(arrays, about)
 
 
 def _kernel(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
-    from widemargin.models.kernel import KernelModel  # a linear model starts sooner without it
+    from widemargin.models.kernel import KernelModel  # imported here, to load linear models faster
 
     return KernelModel.of(arrays, about)
 

@@ -1,4 +1,4 @@
-"""A trained model of several labels per row: one linear model of two classes for each label."""
+"""A trained multilabel model: one binary linear model for each label."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class MultilabelModel(SavedModel):
 
     @property
     def history(self) -> History:
-        """What was counted in every epoch, added up over the labels that were trained in it."""
+        """The counts of every epoch, summed over the labels that were trained in it."""
         histories = [model.history for model in self.models]
         longest = max(map(len, histories))
         found = History(stopped=" / ".join(sorted({history.stopped for history in histories})))
@@ -140,7 +140,7 @@ class MultilabelModel(SavedModel):
         return self._ask("decision_function", X, threads)
 
     def predict(self, X: Any, threads: int = 1) -> Any:
-        """Predict the labels of every row, in the kind that was trained on."""
+        """Predict the labels of every row, in the form used for training."""
         return self.kind.give_back(self.decision_function(X, threads) >= 0.0, self.classes)
 
     def predict_proba(self, X: Any, threads: int = 1) -> np.ndarray:
@@ -148,10 +148,10 @@ class MultilabelModel(SavedModel):
         return self._ask("predict_proba", X, threads)
 
     def _ask(self, method: str, X: Any, threads: int) -> np.ndarray:
-        """What every model (column) returns; of two columns, that of class 1."""
+        """The output of every model as a column; of two columns, that of class 1."""
         rows, found = self.rows(X), []
         for model in self.models:
-            # A label that appeared later may have a constant feature of its own.
+            # A label that appeared later may have a different constant feature.
             said = getattr(model, method)(rows.with_bias(model.bias), threads)
             found.append(said if said.ndim == 1 else said[:, 1])
         return np.column_stack(found)

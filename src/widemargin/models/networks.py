@@ -13,7 +13,7 @@ from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, write_model_file
 from widemargin.parameters import check_whole
 
-#: A table of more inputs would not fit into a readable network.
+#: Maximum number of inputs: larger tables do not make readable networks.
 _MOST_INPUTS = 16
 
 
@@ -65,7 +65,7 @@ class BooleanNetwork:
         return found
 
     def explain(self, x: Any) -> str:
-        """Say which hidden units fired on one row of inputs, and the resulting output."""
+        """Describe which hidden units fired on one row of inputs, and the resulting output."""
         x = self._check(np.atleast_2d(x))
         if len(x) != 1:
             raise DataError(f"explain takes one row of inputs, found {len(x)}")
@@ -100,7 +100,7 @@ class BooleanNetwork:
         try:
             return cls(arrays["hidden"], arrays["thresholds"], about["output"], about["bias"])
         except KeyError as error:
-            raise ModelFileError(f"{path}: its description lacks {error}") from None
+            raise ModelFileError(f"{path}: the description lacks {error}") from None
 
     def _check(self, X: Any) -> np.ndarray:
         X = np.asarray(X)

@@ -22,7 +22,7 @@ def deployed_coefficients(model: Any) -> np.ndarray:
 
 
 def score_names(model: Any) -> list[str]:
-    """What each column of coefficients is for: a class, or a pair of classes."""
+    """The name of each column of coefficients: a class, or a pair of classes."""
     labels = [str(label) for label in model.classes.tolist()]
     if _has_pairs(model):
         return [f"{a} / {b}" for a, b in combinations(labels, 2)]
@@ -30,20 +30,20 @@ def score_names(model: Any) -> list[str]:
 
 
 def _has_pairs(model: Any) -> bool:
-    """Whether there is one machine per pair of classes; of three classes there are three pairs."""
+    """Whether there is one machine per pair of classes (three classes also have three pairs)."""
     return getattr(model, "pairs", False)
 
 
 def strongest_rows(
     model: Any, top: int, first: int = 0
 ) -> list[tuple[str, list[tuple[int, float]]]]:
-    """For each score, the rows of the training data with the largest coefficients, and these.
+    """For each score, the training rows with the largest coefficients, and these coefficients.
 
     Parameters
     ----------
     model : KernelModel
     top : int
-        Maximum number of rows of each.
+        Maximum number of rows per score.
     first : int
         The number of the first row.
     """

@@ -1,9 +1,9 @@
-"""What learns from texts and tables unless the user says otherwise, in Python and in the shell.
+"""Default learners for texts and tables, in Python and in the shell.
 
-Where texts are the only features it is `WHOLE`, or `PIECEWISE` if not all of them are at hand; in
-all other cases `BESIDE`. The defaults for texts were chosen on held-out training documents of
-twelve sets (IMDB, Rotten Tomatoes, SMS spam, ATIS intents and groups of the 20 newsgroups): see
-`docs/guide/text.md`.
+If texts are the only features, the default is `WHOLE`, or `PIECEWISE` if not all of them are
+available at once; in all other cases it is `BESIDE`. The defaults for texts were chosen on held-out
+training documents of twelve sets (IMDB, Rotten Tomatoes, SMS spam, ATIS intents and groups of the
+20 newsgroups): see `docs/guide/text.md`.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ class TextDefault(NamedTuple):
 
     learner: str  # its name in Python
     parameters: dict[str, Any]
-    idf: bool | str  # whether rare words count more
+    idf: bool | str  # whether rare words have more weight
     ngrams: int = NGRAMS
 
 
-#: For documents that are all at hand.
+#: For documents that are all available at once.
 WHOLE = TextDefault("LinearSVM", {"C": 2.0, "loss": "squared_hinge"}, "seen")
 #: For documents that come in pieces, whose frequencies are not known in advance.
 PIECEWISE = TextDefault(
     "PassiveAggressive", {"rule": "pa2", "C": 0.5, "epochs": 5, "fit_intercept": "auto"}, False
 )
-#: For tables with other columns than texts.
+#: For tables with columns other than texts.
 BESIDE = TextDefault("Perceptron", {"fit_intercept": "auto"}, False, 1)
-#: What to say when documents are learned in pieces although all at once would be better.
+#: The warning when documents are learned in pieces although all at once would be better.
 SAY_PIECEWISE = "a passive-aggressive learner without idf is used instead of an SVM"
-#: What to say when an SVM continues to learn.
+#: The warning when an SVM continues to learn.
 SAY_GOING_ON = (
     "an SVM needs all documents at once: it continues with passive-aggressive steps; train it"
     " again on all documents for the best model"
@@ -46,11 +46,11 @@ SAY_GOING_ON = (
 
 
 def go_on_online(model: LinearModel) -> LinearModel:
-    """Make an SVM a passive-aggressive learner, which starts from its weights.
+    """Convert an SVM to a passive-aggressive learner that starts from its weights.
 
     An SVM of several classes scores -1 where an example is not of a class and +1 where it is. The
-    passive-aggressive learner wants the right class to lead by 2, and a new class begins with the
-    score 0; so all scores are raised by 1, which leaves predictions as they are.
+    passive-aggressive learner wants the correct class to lead by 2, and a new class starts with the
+    score 0; so all scores are raised by 1, which does not change predictions.
     """
     weights, columns = model.state.last(), model.state.columns
     if len(weights) > 1 and model.bias:

@@ -18,7 +18,7 @@ from widemargin.errors import DataError, DataWarning
 def with_threshold(model: Any, threshold: float) -> Any:
     """The same model with another threshold."""
     if hasattr(model, "models"):
-        raise DataError("each label has a threshold of its own: see estimators_ for its learner")
+        raise DataError("each label has its own threshold: set it on the learner in estimators_")
     if len(model.classes) != 2:
         raise DataError(
             f"a threshold decides between two classes, and the model has {len(model.classes)}"

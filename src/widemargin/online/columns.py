@@ -1,8 +1,8 @@
-"""The columns that occur: a learner of wide sparse rows has weights for these only.
+"""Numbers the columns that occur, so that learners of wide sparse rows have weights only for these.
 
-Hashed text has a million columns, of which a few thousand documents use tens of thousands. What is
-learned, averaged, compared and saved is then a small part of classes x columns. The sums over a
-row take the same values in the same order as with all columns, so every bit is the same.
+Hashed text has a million columns, of which a few thousand documents use tens of thousands. The
+weights to learn, average, compare and save are then a small part of classes x columns. Sums over a
+row add the same values in the same order as with all columns, so results are bit-identical.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from widemargin.loops.storage import Sparse
 from widemargin.markup.words import several
 from widemargin.threads import run_all, split
 
-#: Fewer weights than this are not worth a number for every column. Chosen by hand: they take about
-#: as long to make as one row takes to be numbered.
+#: With fewer weights than this, numbering columns does not pay. Chosen by hand: making them takes
+#: about as long as numbering one row.
 _FEW = 1 << 16
-#: Wider rows than this are numbered without counting their columns first, which takes a byte each.
+#: Columns of wider rows are not counted before they are numbered: counting takes a byte per column.
 _COUNTABLE = 1 << 28
 
 
@@ -41,7 +41,7 @@ class Columns:
     width : int
         The number of columns of the rows.
     count : int
-        How many numbers are in use, 0 included.
+        The number of numbers in use, including 0.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Columns:
         return other
 
     def number(self, rows: Rows) -> Rows:
-        """Return rows with numbers instead of columns; columns that are new get a number.
+        """Return rows with numbers instead of columns; new columns get a number.
 
         Values and their order stay the same.
         """
@@ -123,7 +123,7 @@ class Columns:
         return np.uint64(65 - len(self._table).bit_length())
 
     def _add(self, columns: np.ndarray) -> np.ndarray:
-        """Return the numbers of columns; those that are new get one."""
+        """Return the numbers of columns; new ones get one."""
         numbers = np.empty(len(columns), np.uint32)
         done = 0
         while True:
@@ -135,7 +135,7 @@ class Columns:
             self._grow()
 
     def _grow(self) -> None:
-        """Make room for twice as many; half of the slots of the table stay empty."""
+        """Double the capacity; half of the slots of the table stay empty."""
         known, self.count = self.ids, 1
         self._ids = np.zeros(2 * len(self._ids), np.uint64)
         self._table = np.zeros(2 * len(self._table), np.uint32)
@@ -155,7 +155,7 @@ def _used(rows: Rows) -> np.ndarray:
 def columns_for(rows: Rows, vectors: int) -> Columns | None:
     """Decide whether weights for the columns that occur are better than weights for all columns.
 
-    They are if they spare more weights than there are values to look up.
+    They are better if they save more weights than there are values to look up.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From rows and labels to a learned state: the start, the held-out part, class weights."""
+"""From rows and labels to a learned state: initial weights, held-out split, class weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.run import Watch
 
-#: With fewer numbers to read than this, learning takes no longer than driving an epoch does.
+#: With fewer numbers to read than this, learning takes no longer than the epoch driver's overhead.
 _FEW_NUMBERS = 100_000
 
 
@@ -62,7 +62,7 @@ def make_room(
     settings: Settings,
     rng: np.random.Generator,
 ) -> None:
-    """Extend a state with the classes `before` to more classes and to the width of these rows."""
+    """Extend a state whose classes were `before` to more classes and to the width of these rows."""
     if settings.keep == "vote" and state.log is None:
         raise ValueError("keep='vote' cannot continue a training that kept no log")
     if settings.keep == "average" and not len(state.U):
@@ -126,7 +126,7 @@ def fit_linear(
 
 
 def to_learn_from(which: np.ndarray, price: np.ndarray | None) -> np.ndarray:
-    """The rows that have a weight; those with weight 0 are skipped."""
+    """The rows to learn from: those with weight 0 are skipped."""
     if price is not None and not np.all(price[which] > 0.0):
         which = frozen(which[price[which] > 0.0])
     if len(which) == 0:
@@ -234,7 +234,7 @@ def split(
     held = place < np.rint(fraction * sizes)[codes[by_class]]
     if not np.any(held) or np.all(held):
         raise DataError(
-            f"validation={fraction:g} of {len(codes)} examples leaves nothing to hold out,"
-            " or nothing to learn from"
+            f"validation={fraction:g} of {len(codes)} examples leaves none to hold out,"
+            " or none to learn from"
         )
     return np.sort(by_class[~held]).astype(np.uint64), np.sort(by_class[held]).astype(np.uint64)

@@ -25,10 +25,10 @@ from widemargin.online.reservoir import Batch, Reservoir
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
-#: Parsed rows take at most about this many times the bytes of their text.
+#: Parsed rows take at most about this many times as many bytes as their text.
 _SPREAD = 3
-#: A window is put together from at least this many places of the files, so that files that are
-#: sorted by class are mixed, ...
+#: A window is made from at least this many places of the files, so that files sorted by class are
+#: mixed, ...
 _PLACES = 64
 #: ... unless they would be shorter than this many bytes: opening a place costs as much as reading
 #: tens of kilobytes.
@@ -52,7 +52,8 @@ class FromFiles:
     budget : int
         Approximate limit on the bytes of the rows of a window.
     reservoir : int
-        Approximate limit on the bytes of the rows of a pipe that are kept to be learned from last.
+        Approximate limit on the bytes of the rows of a pipe that are held back to be learned from
+        last.
     """
 
     whole: Window | None = None
@@ -188,6 +189,6 @@ class FromFiles:
         if self.bias is None:
             rows = self.settings.extend(rows)
             self.bias = rows.bias
-        # Only now are all classes known, and with them the codes.
+        # The codes are known only now that all classes are.
         codes = [self.classes.codes(chunk.labels) for chunk in chunks if chunk.labels is not None]
         return Batch(rows, np.concatenate(codes), join_weights(chunks))

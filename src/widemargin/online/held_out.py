@@ -12,21 +12,21 @@ from widemargin.online.mistake_log import Part
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import State
 
-#: The part that is held out unless the user says otherwise, ...
+#: The default fraction to hold out, ...
 USUAL_PART = 0.1
-#: ... which is at most this many examples, more of which would hardly narrow the interval, ...
+#: ... limited to this many examples, as more would hardly narrow the interval, ...
 _MOST = 10_000
-#: ... (this many if all hypotheses vote on each of them), ...
+#: ... (or to this many if all hypotheses vote on each of them), ...
 _MOST_VOTES = 500
-#: ... and none of fewer than these, of which a tenth says little.
+#: ... with nothing held out of fewer examples than this, because a tenth of them says little.
 _FEWEST = 100
 
 
 def usual_part(sizes: np.ndarray, part: float = USUAL_PART, keep: str = "average") -> float:
     """The fraction to hold out of classes of these sizes: a tenth, but at most 10,000 examples.
 
-    Of fewer than 100 examples it is 0, and also where no class is large enough. With keep="vote" it
-    is at most 500 examples, because every hypothesis of the training is asked about each of them.
+    It is 0 for fewer than 100 examples, and if no class is large enough. With keep="vote" it is at
+    most 500 examples, because every hypothesis of the training votes on each of them.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def usual_part(sizes: np.ndarray, part: float = USUAL_PART, keep: str = "average
         return 0.0
     most = _MOST_VOTES if keep == "vote" else _MOST
     fraction = min(part, most / n)
-    if np.sum(np.rint(fraction * sizes)) > most:  # each class may be rounded up by a half
+    if np.sum(np.rint(fraction * sizes)) > most:  # rounding may add half an example per class
         fraction = max(0.0, (most - len(sizes) / 2) / n)
     return fraction if np.any(np.rint(fraction * sizes)) else 0.0
 
@@ -78,7 +78,7 @@ class HeldOutScore:
         return self.held_out.rows.widened(max(self.state.width, self.held_out.rows.width))
 
     def _to_score(self) -> tuple[Rows, np.ndarray]:
-        """The rows as the weights of the state need them, and which of them are held out."""
+        """The rows in the form that the state's weights need, and which of them are held out."""
         state, which = self.state, self.held_out.which
         known = state.columns
         if known is None:

@@ -1,4 +1,4 @@
-"""Long runs of one label, a sign that examples are sorted by class."""
+"""Detects long runs of one label, a sign that examples are sorted by class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from widemargin.errors import DataWarning
 
-#: A run is suspicious if it is this many times as long as the longest that chance would make.
+#: A run is suspicious if it is this many times as long as the longest expected by chance.
 _SUSPICIOUS = 10.0
 #: Shorter runs are never suspicious.
 _SHORT = 1000
@@ -37,7 +37,7 @@ class LabelRuns:
 
     def __init__(self) -> None:
         self.longest = self.label = 0
-        self._last, self._open = -1, 0  # the label of the run that may go on, and its length
+        self._last, self._open = -1, 0  # the label and length of the run in progress
         self._counts = np.zeros(0, np.int64)
 
     def add(self, codes: np.ndarray) -> None:
@@ -65,7 +65,7 @@ class LabelRuns:
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether the longest run is too long to be chance.
+        """Whether the longest run is too long to be due to chance.
 
         Of n examples in random order, a share q of which has the label, the longest run has about
         log(n (1 - q)) / log(1 / q) examples.
@@ -78,7 +78,7 @@ class LabelRuns:
 
 
 def find_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> str:
-    """The warning about examples that are sorted by class and learned from in that order, if any.
+    """The warning about examples sorted by class and learned from in that order, or "".
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def find_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> str:
 
 
 def warn_of_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> None:
-    """Warn of such examples; called by a function that the `fit` of an estimator calls."""
+    """Give the warning of `find_runs`, if any; to be called from a function that `fit` calls."""
     said = find_runs(settings, codes, classes)
     if said:
         warnings.warn(said, DataWarning, stacklevel=4)

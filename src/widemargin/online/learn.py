@@ -1,4 +1,4 @@
-"""Linear learning: order x rule x keep, as the one epoch driver runs it."""
+"""Linear learning: order x rule x keep, run by the epoch driver."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def learn(
 
 
 def learn_once(window: Window, state: State, settings: Settings) -> list[Tally]:
-    """Learn once from a few rows, without a driver; what happened in each pass."""
+    """Learn once from a few rows, without the driver; returns the counts of each pass."""
     state.lay_out(window.rows.is_sparse)
     ready = window._replace(rows=ReadyRows().rows(window.rows, state, settings.step))
     tallies, logs = [], []
@@ -92,7 +92,7 @@ def learn_once(window: Window, state: State, settings: Settings) -> list[Tally]:
 
 
 def learn_few(window: Window, state: State, settings: Settings) -> History:
-    """One epoch over a few rows, without a driver: the same history as with `learn`."""
+    """Run one epoch over a few rows, without the driver: the same history as with `learn`."""
     began, before = time.monotonic(), state.last()
     counts = Counts(len(window.order))
     tallies = learn_once(window, state, settings)
@@ -162,7 +162,7 @@ class LinearTraining(Training):
         self.logs: list[list[Log]] = []
         self._pace = Pace()
         self._ready = ReadyRows()
-        if examples.whole is not None:  # now, because its weights are compared with later ones
+        if examples.whole is not None:  # now, as its weights are compared with later ones
             self._prepare(examples.whole, state)
         self._counted = 0  # epochs whose corrections have voted on the held-out examples
         self.held_out = None
@@ -182,7 +182,7 @@ class LinearTraining(Training):
         self.place.begin_epoch()
         self.place.generator_states["epoch"] = self.rng.bit_generator.state
         self.logs.append([])
-        self.before = None  # before another copy is made: they may be large
+        self.before = None  # freed before another copy is made: they may be large
         if self.settings.epochs > 1 or not self.every:
             self.before = self.state.last()
 
@@ -218,7 +218,7 @@ class LinearTraining(Training):
                 self.logs[-1] = []
 
     def _prepare(self, window: Window, state: State) -> Window:
-        """A window as the passes need it; the state makes room for its columns."""
+        """A window in the form that the passes need; the state makes room for its columns."""
         state.lay_out(window.rows.is_sparse)
         return window._replace(rows=self._ready.rows(window.rows, state, self.settings.step))
 
@@ -247,7 +247,7 @@ class LinearTraining(Training):
         return distance_moved(self.before, self.state)
 
     def missed_mistakes(self) -> bool:
-        """Whether random draws missed a mistake: checks all examples, without learning."""
+        """Check all examples, without learning, for mistakes that random draws missed."""
         window, settings = self.examples.whole, self.settings
         if window is None or settings.shuffle != "draw":
             return False
@@ -342,11 +342,12 @@ class LinearTraining(Training):
         self.place = Place(window, rows, done, unpack_value(about["chance"]))
         self.before = arrays.get("before")
         whole = self.examples.whole
-        # Those of a stream belong to a window that is read again, and are compared with it then.
+        # The entries of a stream refer to a window that is read again, and are checked against it
+        # then.
         most = np.iinfo(np.int64).max if whole is None else whole.rows.n
         log = read_log(arrays, most) if any(about["logs"]) else NO_LOG
         if sum(map(sum, about["logs"])) != len(log.example):
-            raise ValueError(f"a log of {len(log.example)} entries has other lengths")
+            raise ValueError(f"a log of {len(log.example)} entries has arrays of different lengths")
         self.logs, start = [], 0
         for lengths in about["logs"]:
             self.logs.append([])

@@ -1,4 +1,5 @@
-"""The mistake log: which examples corrected the weights, by how much, and how long each lasted.
+"""The mistake log: which examples corrected the weights, by how much, and how long each hypothesis
+lasted.
 
 All perceptrons follow from it: the last weights are the sum of the corrections, their average
 weighs each hypothesis by how long it lasted, and the voted perceptron takes the votes of all
@@ -25,7 +26,7 @@ from widemargin.modelfile import check_places, check_shape
 from widemargin.online.columns import Columns
 from widemargin.threads import run_all, split
 
-#: For a learner that keeps no log.
+#: The empty log of a learner that keeps none.
 NO_LOG = Log(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
@@ -49,7 +50,7 @@ class Correction(NamedTuple):
 
 
 class Index(NamedTuple):
-    """Sparse rows by column, of which only those that occur are numbered."""
+    """Sparse rows indexed by column; only columns that occur are numbered."""
 
     columns: Columns
     postings: Postings
@@ -73,7 +74,7 @@ class Part:
 
     @cached_property
     def index(self) -> Index:
-        """The support by column, if it is sparse: made when first needed, as that takes longer.
+        """The support by column, if it is sparse; made when first needed, because it takes a while.
 
         Scoring a row of few columns then reads only the rows that share a column with it.
         """
@@ -87,7 +88,7 @@ class Part:
         return Index(columns, Postings(frozen(values), frozen(examples), frozen(starts), rows.bias))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled and copied: not the index, which is made again when it is needed."""
+        """The state to pickle and copy: without the index, which is rebuilt when needed."""
         return {name: value for name, value in vars(self).items() if name != "index"}
 
     @classmethod
@@ -98,9 +99,9 @@ class Part:
         in_time = np.argsort(entries.count, kind="stable")
         entries = Log(*(column[in_time] for column in entries))
         origin, example = np.unique(entries.example, return_inverse=True)
-        if len(origin) and int(origin[-1]) >= rows.n:  # a checkpoint may say anything
+        if len(origin) and int(origin[-1]) >= rows.n:  # a checkpoint may be corrupt
             raise DataError(
-                f"a correction of row {origin[-1]}, but there are {several(rows.n, 'row')}"
+                f"the log has a correction of row {origin[-1]} of {several(rows.n, 'row')}"
             )
         support = rows.take(origin).without_duplicates()
         numbers = origin.astype(np.int64) + first_row
@@ -108,7 +109,7 @@ class Part:
 
 
 def read_log(arrays: dict[str, np.ndarray], examples: int) -> Log:
-    """The entries of a log in a file, which belong to the first examples."""
+    """The entries of a log in a file; they must belong to the first `examples` examples."""
     log = Log(*(arrays[f"log.{name}"] for name in Log._fields))
     for name, column in log._asdict().items():
         whole = name in ("example", "label")
@@ -124,7 +125,7 @@ class MistakeLog:
     parts: list[Part] = field(default_factory=list)
 
     def copy(self) -> MistakeLog:
-        """A log that can grow on its own; the parts, which never change, are shared."""
+        """A log that can grow independently; the parts, which never change, are shared."""
         return MistakeLog(list(self.parts))
 
     def append(self, part: Part) -> None:
@@ -303,7 +304,7 @@ class Votes:
             self.last[c] = log.count[-1]
 
     def _alike(self, part: Part, threads: int) -> tuple[Rows, Any, tuple[int, int]]:
-        """The rows and the support of a part as the loops take them together, and their room."""
+        """The rows and a part's support in the form that the loops take, and their sizes."""
         if part.support.is_sparse:
             rows = self.rows
             if not rows.is_sparse:

@@ -1,4 +1,4 @@
-"""Learning from single examples without the cost of a new start for each of them."""
+"""Learning from single examples without the setup cost of a fit for each of them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from widemargin.training.history import Epoch, History
 class OneByOne:
     """A linear learner that keeps no log, ready for single examples as dicts.
 
-    Everything that does not depend on the example is done once, here: the settings are numbers for
-    the loops, labels are looked up in a dict, and the arrays are those that the loops change. Names
-    may be new; for a new label the caller makes room, and then a new object.
+    Everything that does not depend on the example is done once, here: the settings become numbers
+    for the loops, the labels a dict, and the arrays are those that the loops change. Names may be
+    new; for a new label the caller makes room, and then a new object.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ class OneByOne:
     history : History
         The history so far, which has one row for all examples.
     threshold : float
-        The score from which on the second of two classes is predicted.
+        The lowest score for which the second of two classes is predicted.
 
     Attributes
     ----------
     ahead : bool
-        Whether something was learned since the history was last updated.
+        Whether anything was learned since the history was last updated.
     """
 
     def __init__(
@@ -73,9 +73,10 @@ class OneByOne:
         self.features, self.state, self._history, self.ahead = features, state, history, False
         self._names, self._known = features.names, len(features.names)
         self._bias, self._labels = bias, classes.tolist()
-        # What a loop's answer means: a label, or for -1, the last entry, no finite score.
+        # Maps a loop's answer to a label; -1, the last entry, means that no score is finite.
         self._answers = [*self._labels, None]
-        # A label of another type may change the type of the classes: the caller handles it, too.
+        # A label of another type may change the type of the classes: the caller handles this as
+        # well.
         self._codes: dict[type, dict[Any, int]] = {}
         for labels in (self._labels, classes):
             for code, label in enumerate(labels):
@@ -110,15 +111,15 @@ class OneByOne:
         return self._learn(*arguments)
 
     def _predict_first(self, *arguments: Any) -> int:
-        """Answer the first question, and look up the machine code for all others."""
+        """Predict the first example, and look up the machine code for all others."""
         loop = predict_jointly if self._jointly else predict_separately
         self._predict = resolve(loop, *arguments)
         return self._predict(*arguments)
 
     def _make_room(self) -> None:
-        """Extend the weights to new names, by twice as many: growing costs less than learning."""
+        """Extend the weights to new names, doubling them: growing then costs less than learning."""
         self._known = len(self._names)
-        self._layout = self._nothing  # a name in it may have got a column meanwhile
+        self._layout = self._nothing  # a name in it may have a column by now
         if self._known > self.state.width:
             self.state.widen(2 * self._known)
             self._hold()
@@ -148,7 +149,7 @@ class OneByOne:
         new_names = len(self._names) > self._known
         if new_names:
             self._make_room()
-        # Written out: to unpack a tuple of these takes longer than to name them.
+        # Written out, because unpacking a tuple of arguments takes longer.
         done = self._learn(
             packed,
             columns,
@@ -170,7 +171,7 @@ class OneByOne:
         return new_names
 
     def _add_names(self, x: Mapping[str, Any]) -> bytes:
-        """Make room for the new names of an example whose values are numbers; its columns."""
+        """Make room for the new names of an example with numeric values; returns its columns."""
         if not math.isfinite(sum(x.values())):
             self.features.convert(x)  # an error if a value is not finite
         self.features.add_all(x)
@@ -208,14 +209,14 @@ class OneByOne:
 
 
 def numbers_of(settings: Settings, bias: float, threshold: float) -> np.ndarray:
-    """The numbers that the loops for single examples ask for."""
+    """The settings as the numbers that the loops for single examples take."""
     return np.array([*map(float, settings.step), bias, settings.keep == "average", threshold])
 
 
 class AnswerThenLearn:
-    """Predicts the class of each of some rows, and learns from it before the next is predicted.
+    """Predicts the class of each row, and learns from it before predicting the next.
 
-    What is learned is the same, to the bit, as in one pass over the rows in this order.
+    The result is bit-identical to that of one pass over the rows in this order.
 
     Parameters
     ----------
@@ -246,12 +247,12 @@ class AnswerThenLearn:
         price : array or None
             The cost of an error on each row; None: 1.
         threshold : float
-            The score from which on the second of two classes is predicted.
+            The lowest score for which the second of two classes is predicted.
 
         Returns
         -------
         array, Tally
-            The classes that were predicted, and what was learned.
+            The predicted classes, and the counts of what was learned.
         """
         rows, state, settings = self._rows, self._state, self._settings
         state.lay_out(rows.is_sparse)

@@ -1,4 +1,4 @@
-"""Which examples come next: the orders of an epoch, as index arrays from a seeded generator."""
+"""The order of the examples in each epoch, as index arrays from a seeded generator."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class EpochOrders:
         return order
 
     def about(self) -> dict[str, Any]:
-        """Where the generator stands and stood, as JSON can hold it."""
+        """The current and earlier states of the generator, as JSON."""
         now = self._rng.bit_generator.state
         return {"chance": pack_value(self._states), "generator": pack_value(now)}
 
@@ -173,7 +173,7 @@ def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return rng.permutation(which)
     cut = int(rng.integers(_RUN))
     runs = rng.permutation(np.arange((n - cut) // _RUN, dtype=np.uint64))
-    # One shuffle for all windows: their rows differ every time, and one shuffle each costs more.
+    # One shuffle for all windows: their rows differ every time, and separate shuffles cost more.
     together, rest = (
         rng.permutation(np.arange(length, dtype=np.uint64)) for length in (window, n % window)
     )
@@ -193,5 +193,5 @@ def awake_of(which: np.ndarray, asleep: np.ndarray) -> np.ndarray:
 
 
 def is_all(which: np.ndarray) -> bool:
-    """Whether `which` is simply 0, 1, 2, ...; as it is sorted, its two ends tell."""
+    """Whether `which` is simply 0, 1, 2, ...; as it is sorted, its two ends suffice."""
     return which[0] == 0 and which[-1] == len(which) - 1

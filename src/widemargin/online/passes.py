@@ -24,7 +24,7 @@ from widemargin.online.state import State
 
 #: A loop runs for about this long at a time, so that Ctrl-C and deadlines are noticed.
 _SLICE_SECONDS = 0.1
-#: A safe first guess of the values that a loop reads in that time; the driver then measures it.
+#: A safe first guess of how many values a loop reads in that time; the driver then measures it.
 _SLICE_VALUES = 10_000_000
 
 
@@ -50,7 +50,7 @@ class Pass:
         self.changed = 2 if len(self.W) > 1 and rule.form != SIGMOID else len(self.W)
         y = (window.y == c) if alone else window.y
         if len(self.W) == 1 and size == 1:
-            signs = y.astype(np.int8)  # of few bytes, which the binary loop multiplies by
+            signs = y.astype(np.int8)  # small, and multiplied by in the binary loop
             signs += signs
             signs -= 1
             y = frozen(signs)
@@ -86,14 +86,14 @@ class Pass:
 
 
 class ReadyRows:
-    """Makes rows ready for the passes, and keeps the last ones: most are used in many epochs."""
+    """Prepares rows for the passes, and caches the last ones: most are used in many epochs."""
 
     def __init__(self) -> None:
         self._before: tuple[Any, ...] = ()
         self._ready: Rows
 
     def rows(self, rows: Rows, state: State, rule: Rule) -> Rows:
-        """Return rows as the passes of this rule read them; the state makes room for them."""
+        """Return rows in the form that this rule's passes read; the state makes room for them."""
         if not (self._before and self._before[0] is rows and self._before[1] is state.columns):
             ready = rows
             if rule.form == REACH:
@@ -128,7 +128,7 @@ def passes_over(window: Window, state: State, rule: Rule, batch: int) -> list[Pa
 
 
 class Pace:
-    """Cuts an epoch into pieces of about a tenth of a second; what is learned is the same."""
+    """Cuts an epoch into pieces of about a tenth of a second, without effect on the result."""
 
     def __init__(self) -> None:
         self.values = _SLICE_VALUES

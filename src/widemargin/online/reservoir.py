@@ -1,9 +1,9 @@
 """A reservoir: a random sample of a pipe's rows that is learned from last.
 
 A pipe whose rows are sorted by class ends with thousands of rows of one class, which would unlearn
-the others. The reservoir always holds a uniform sample of all rows so far; the rows that it turns
-away or replaces are learned from at once, mixed, and the sample itself at the end. So every row is
-learned from exactly once, and what is learned last is like the whole pipe.
+the others. The reservoir always holds a uniform sample of all rows so far; the rows that it rejects
+or replaces are learned from immediately, mixed, and the sample itself at the end. So every row is
+learned from exactly once, and what is learned last is representative of the whole pipe.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from widemargin.data.datasets import size_of
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.rows import Rows, Stack
 
-#: A batch of which a smaller share than this is kept is copied to make room, ...
+#: A batch of which less than this fraction is kept is copied to free memory, ...
 _FULL = 0.75
-#: ... and of more batches than this, neighbours are joined, up to this share of all rows: while
-#: batches are joined or copied, their rows take room twice. (In one piece, 10 GB took 510 MB.)
+#: ... and if there are more batches than this, neighbours are joined, up to this fraction of all
+#: rows: while batches are joined or copied, their rows take memory twice. (In one piece, 10 GB took
+#: 510 MB.)
 _MANY, _LARGEST = 32, 0.25
 
 
 class Batch(NamedTuple):
-    """Rows to learn from together, the codes of their labels, and what errors on them cost."""
+    """Rows to learn from together, the codes of their labels, and their weights."""
 
     rows: Rows
     codes: np.ndarray
@@ -37,7 +38,7 @@ class Batch(NamedTuple):
 
 
 class _Kept:
-    """Rows of one batch that are kept; those removed take room until there are many."""
+    """Rows of one batch that are kept; removed rows take memory until there are many."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
@@ -54,7 +55,7 @@ class _Kept:
 
     @property
     def values(self) -> int:
-        """How many values the rows that are kept have."""
+        """The number of values in the rows that are kept."""
         rows = self.batch.rows
         if not rows.is_sparse:
             return len(self.which) * rows.width
@@ -97,7 +98,7 @@ class Reservoir:
         Parameters
         ----------
         batch : Batch
-            The rows; codes are places in `classes`.
+            The rows; codes are indices into `classes`.
         classes : array
             The labels known so far.
         rng : numpy Generator
@@ -124,10 +125,10 @@ class Reservoir:
         self._classes = classes
 
     def _turned_away(self, before: int, count: int) -> np.ndarray:
-        """Which rows leave: of those held, and of `count` new ones that follow `before` others.
+        """Which rows leave: of those held, and of `count` new ones that come after `before` others.
 
-        The row after t others takes a random place among t + 1; those beyond the capacity do not
-        exist.
+        The row after t others takes a random place among t + 1; a place beyond the capacity means
+        that the row leaves.
         """
         assert self._capacity is not None
         place = self._rng.integers(0, before + 1 + np.arange(count))
@@ -154,7 +155,7 @@ class Reservoir:
         return joined(out) if out else None
 
     def _join_neighbours(self) -> None:
-        """Make fewer batches of the same rows, none of them much larger than a share of all."""
+        """Join batches into fewer, none of them much larger than a fraction of all rows."""
         most = _LARGEST * sum(len(kept.which) for kept in self._kept)
         groups: list[list[_Kept]] = []
         held = 0
@@ -165,7 +166,7 @@ class Reservoir:
             groups[-1].append(kept)
             held += len(kept.which)
         del kept
-        self._kept = []  # so that a group's batches are gone as soon as they are joined
+        self._kept = []  # so that batches are freed as soon as they are joined
         self._kept = [_Kept(_drained(group)) if len(group) > 1 else group[0] for group in groups]
 
     def rest(self) -> Batch | None:
@@ -181,7 +182,7 @@ def joined(batches: list[Batch]) -> Batch:
 def _drained(kept: list[_Kept]) -> Batch:
     """All rows that are kept, as one batch.
 
-    The list is emptied meanwhile, so that only rows of one batch take room twice.
+    The list is emptied along the way, so that only the rows of one batch take memory twice.
     """
     if len(kept) == 1:
         return kept.pop().rest()

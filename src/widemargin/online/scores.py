@@ -22,9 +22,9 @@ def scores(rows: Rows, which: np.ndarray, W: np.ndarray, threads: int = 1) -> np
     >>> scores(rows, rows.everything, np.array([[10.0, 1.0, 0.5]]))
     array([12.5, 34.5])
     """
-    if rows.width >= W.shape[1]:  # the loops do not look, and would read beyond the weights
-        raise ValueError(f"rows of {rows.width} columns, but weights of {W.shape[1] - 1}")
-    if len(W) > 1:  # one layout for each storage, so that a model answers the same bits when loaded
+    if rows.width >= W.shape[1]:  # the loops do not check, and would read out of bounds
+        raise ValueError(f"rows have {rows.width} columns, but weights have {W.shape[1] - 1}")
+    if len(W) > 1:  # one layout per storage, so that a loaded model gives identical bits
         W = np.asfortranarray(W) if rows.is_sparse else np.ascontiguousarray(W)
     if len(W) == 1:
         loop, weights, out = binary_scores, np.ascontiguousarray(W[0]), np.empty(len(which))
@@ -59,7 +59,7 @@ def deployed_scores(
 def state_scores(state: State, keep: str, rows: Rows, threads: int = 1) -> np.ndarray:
     """The scores of all rows under a state, without computing the deployed weights first.
 
-    This pays for few rows: the cost of averaging the weights is proportional to all features.
+    This pays off for few rows: the cost of averaging the weights is proportional to all features.
     """
     if keep == "vote":
         return votes_on(state, rows, rows.everything, threads).result(state.count)

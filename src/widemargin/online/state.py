@@ -16,7 +16,7 @@ from widemargin.modelfile import check_places, check_shape, pack_sparse, unpack_
 from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import MistakeLog
 
-#: How many weights are worked on at a time.
+#: Number of weights processed at a time.
 _PART = 1 << 24
 KEEPS = ("last", "average", "vote")
 
@@ -63,7 +63,7 @@ class State:
         columns: Columns | None = None,
         own: bool = False,
     ) -> State:
-        """Start learning from weights W, which are copied unless `own` says they are unshared.
+        """Start learning from weights W, which are copied unless `own` is true.
 
         Parameters
         ----------
@@ -127,9 +127,9 @@ class State:
         keep : {"last", "average", "vote"}
             Which hypothesis.
         dtype : dtype, optional
-            The type of the rows to score, if it is another than that of the weights.
+            The type of the rows to score, if it differs from that of the weights.
         sparse : bool
-            Whether these rows are sparse: the layout is the one that is fastest for them.
+            Whether these rows are sparse; determines the fastest memory layout.
         """
         by_feature: Any = "F" if sparse and len(self.W) > 1 else "C"
         found = np.empty(self.W.shape, dtype or self.W.dtype, order=by_feature)
@@ -162,7 +162,7 @@ class State:
         return (W * self.clock[:, [SCALE]]).astype(W.dtype)
 
     def pass_over(self, examples: int) -> None:
-        """Count examples without learning, as when only one class is known."""
+        """Count examples without learning, for instance while only one class is known."""
         self.clock[:, COUNT] += examples * self.clock[:, SCALE]
         self.clock[:, [SEEN, TURN]] += examples
 
@@ -241,7 +241,7 @@ class State:
             raise ValueError(f"{len(self.W)} vectors of weights for {classes} classes")
         there = {"last": True, "average": len(self.U) > 0, "vote": self.log is not None}
         if not there.get(keep):
-            raise ValueError(f"it does not hold what keep={keep!r:.20} needs")
+            raise ValueError(f"the state lacks what keep={keep!r:.20} needs")
 
     def lay_out(self, sparse: bool) -> None:
         """Choose the memory layout of the weights that is fastest for such rows.
@@ -261,7 +261,7 @@ class State:
             self.columns = self.columns.copy(width)
 
     def take_in(self, rows: Rows) -> Rows:
-        """Return rows as the loops need them to learn from; columns that are new get weights."""
+        """Return rows in the form that the loops learn from; new columns get weights."""
         if self.columns is None:
             return rows
         if not rows.is_sparse:
@@ -271,7 +271,8 @@ class State:
         rows = self.columns.number(rows)
         room = self.W.shape[1] - 1
         if self.columns.count > room:
-            # At first exactly what is needed; later growing costs no more than learning.
+            # Exactly what is needed at first; later doubling, so that growing costs less than
+            # learning.
             self._resize(max(self.columns.count, 2 * room if room > 1 else 0))
         return rows
 
@@ -293,7 +294,7 @@ class State:
         return weights[:, columns]
 
     def spread(self, weights: np.ndarray) -> np.ndarray:
-        """Convert weights as this state keeps them to weights of all columns."""
+        """Convert weights as stored in this state to weights of all columns."""
         return weights if self.columns is None else self.columns.spread(weights)
 
     def _resize(self, width: int) -> None:
@@ -335,7 +336,7 @@ def _parts(W: np.ndarray) -> Iterator[slice]:
 
 
 def resized(array: np.ndarray, width: int) -> np.ndarray:
-    """Insert zeros before the last column, which is the bias, or leave out what is before it."""
+    """Insert zeros before the last column, which is the bias, or remove columns before it."""
     if width == array.shape[1] - 1:
         return array
     order: Any = "C" if array.flags.c_contiguous else "F"

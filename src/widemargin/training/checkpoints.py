@@ -123,7 +123,7 @@ class Checkpoints:
 
     def remove(self) -> None:
         """Delete the checkpoint and those of its parts, once the task is done."""
-        # A process that was killed may have left a temporary file, too.
+        # A process that was killed may also have left a temporary file.
         mine = re.compile(rf"{re.escape(self.name)}(-.*)?\.wm(\.[0-9a-f]+\.tmp)?")
         for file in os.listdir(self.folder):
             if mine.fullmatch(file):

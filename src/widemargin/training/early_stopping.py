@@ -14,8 +14,8 @@ class EarlyStopping:
     training : Training
         The training, of which `score`, `snapshot` and `restore` are used.
     patience : int or None
-        Number of epochs to wait for a better score; None only measures: the score changes neither
-        when training ends nor which hypothesis is returned.
+        Number of epochs to wait for a better score; None only measures: the score then affects
+        neither when training ends nor which hypothesis is returned.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.markup.charts import Curve, Mark, line_chart
 from widemargin.markup.html import Markup, fragment, tag
 
-#: A table of more rows than this is shown without its middle.
+#: A table with more rows than this is shown without its middle.
 _SHOWN = 60
 
 
@@ -105,7 +105,7 @@ class History:
         return sum(epoch.mistakes for epoch in self.epochs)
 
     def extend(self, other: History, later: bool = True) -> None:
-        """Append the epochs of another fit; with `later`, its seconds continue those of this."""
+        """Append the epochs of another fit; with `later`, its seconds continue from these."""
         done = len(self.epochs)
         time = self.epochs[-1].seconds if self.epochs and later else 0.0
         for e in other.epochs:
@@ -119,7 +119,7 @@ class History:
     def add_member(self, other: History) -> None:
         """Append the epochs of another member of a committee; they keep their numbers.
 
-        No epoch is then the best of all.
+        There is then no single best epoch.
         """
         for epoch in other.epochs:
             self.add(epoch)
@@ -223,5 +223,5 @@ def _short(number: float | None) -> str:
 
 
 def _plain(number: Any) -> Any:
-    """A number as Python has it: loops count with numpy's where the compiler is off."""
+    """A Python number: without the compiler, loops count with numpy numbers."""
     return number.item() if isinstance(number, np.generic) else number

@@ -1,8 +1,8 @@
-"""The one epoch driver: `Run` runs everything that learns from mistakes.
+"""The epoch driver: `Run` runs everything that learns from mistakes.
 
 It drives a `Training`: a linear learner, a kernel perceptron, a structured perceptron, a tagger or
 a parser. A training knows how to learn from a piece of an epoch, and how to save, restore and score
-what it has learned. Everything else is written here, once: when to stop, early stopping, history,
+what it has learned. Everything else is done here, once: when to stop, early stopping, history,
 progress, Ctrl-C, deadlines, checkpoints and resuming from them.
 """
 
@@ -368,7 +368,7 @@ class Run:
         self.training.resume(without_prefix("training", arrays), about["training"])
         if "best" in run:
             if self.best is None:
-                raise ValueError("it stops early, and this training does not")
+                raise ValueError("the checkpoint uses early stopping, but this training does not")
             best = run["best"]
             mine = without_prefix("best", arrays)
             self.best.snapshot = self.training.unpack_snapshot(mine, best["snapshot"])
@@ -376,7 +376,7 @@ class Run:
 
 
 def reason_to_stop(mistakes: int, nothing_to_do: bool, change: float | None, tol: float) -> str:
-    """The reason to stop that an epoch gives, or "".
+    """The reason to stop after an epoch with these results, or "".
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ def reason_to_stop(mistakes: int, nothing_to_do: bool, change: float | None, tol
     change : float or None
         How far the weights moved.
     tol : float
-        The least distance that is worth another epoch.
+        The smallest distance that justifies another epoch.
     """
     if nothing_to_do:
         return "no mistakes" if mistakes == 0 else "small change"

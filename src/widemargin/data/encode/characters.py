@@ -17,10 +17,10 @@ _ASCII, _ALL = 0x80, 0x110000
 
 @lru_cache(maxsize=4)
 def character_table(lowercase: bool, everything: bool) -> np.ndarray:
-    """For each code point (of ASCII, or of all) its lower case and flags, as the loops read it.
+    """The lower case and flags of each code point (of ASCII, or of all), as the loops read them.
 
-    Words and white space are those of Python's `re`, applied to the text in lower case if that is
-    asked for: a character and its lower case need not be of the same kind.
+    Words and white space are those of Python's `re`, applied to the lowercased text if requested: a
+    character and its lower case need not be of the same kind.
     """
     points = np.arange(_ALL if everything else _ASCII, dtype=np.uint32)
     text = points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
@@ -40,7 +40,7 @@ def character_table(lowercase: bool, everything: bool) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def byte_table(lowercase: bool) -> np.ndarray:
-    """For each byte its lower case if it belongs to words, 0 if not, 255 if it is not ASCII."""
+    """For each byte, its lower case if it belongs to words, 0 if not; 255 if it is not ASCII."""
     table = character_table(lowercase, False)
     plain = np.full(256, 255, np.uint8)
     plain[:_ASCII] = np.where(table & WORD, table & 0x7F, 0)

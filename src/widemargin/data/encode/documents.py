@@ -1,4 +1,4 @@
-"""What a user may pass as documents: one column of strings, whatever holds it."""
+"""Accepts documents from users: one column of strings in any common container."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from widemargin.errors import DataError
 
-#: Names of columns that an error shows.
+#: Maximum number of column names shown in an error.
 _SHOWN = 3
 
 
@@ -60,7 +60,7 @@ def _only_column(frame: Any, names: list[Any]) -> Any:
 
 
 def _kind(found: Any) -> str:
-    """The type of what was found, with its article."""
+    """The name of a value's type, with an article."""
     name = type(found).__name__
     if found is None:
         return "None"
@@ -68,7 +68,7 @@ def _kind(found: Any) -> str:
 
 
 def not_a_string(position: int, found: Any) -> DataError:
-    """The error for one document."""
+    """The error for a document that is not a string."""
     shown = "" if found is None else f" ({found!r:.40})"
     return DataError(f"document {position}: expected a string, found {_kind(found)}{shown}")
 

@@ -12,7 +12,7 @@ from widemargin.data.rows import Rows
 class Encoder(Protocol):
     """Turns raw examples, as readers yield them, into rows.
 
-    An encoder that depends on the data (the mean of a column, how rare a word is) learns this in
+    An encoder that depends on the data (the mean of a column, how rare a word is) is fitted by
     `observe`; for others `observe` does nothing.
     """
 
@@ -36,10 +36,10 @@ class Encoder(Protocol):
         """
 
     def feature_name(self, column: int) -> str:
-        """The name of a feature, as far as it is known."""
+        """The name of a feature, if it is known."""
 
     def describe(self) -> dict[str, Any]:
-        """The part for a model file that fits into JSON."""
+        """The JSON part of a model file."""
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays for a model file."""

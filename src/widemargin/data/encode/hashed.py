@@ -1,4 +1,4 @@
-"""Features with names that were hashed while they were read."""
+"""Encoder for named features that are hashed while they are read."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from widemargin.loops.text.names import LONGEST_NAME, Fresh
 from widemargin.modelfile import check_room
 from widemargin.parameters import check_whole
 
-#: A feature's matches are the bits of a number, two for each pair.
+#: The matches of a feature are the bits of a 64-bit number, two per pair.
 _MOST_PAIRS = 32
-#: Names that are recorded at a time.
+#: Number of names recorded at a time.
 _AT_ONCE = 1 << 14
 
 
@@ -32,10 +32,10 @@ class HashedEncoder:
     bits : int
         There are 2 ** bits columns, 4 to 30.
     names : int
-        How many names are kept, to be shown; 0 keeps none.
+        Maximum number of feature names stored for display; 0 stores none.
     interactions : sequence of pairs of str
-        Namespaces whose features are multiplied, as by VW's -q; ":" means any. A namespace is given
-        by its whole name.
+        Namespaces whose features are multiplied, as by VW's -q; ":" means any. Namespaces are given
+        by their full names.
     """
 
     kind: ClassVar[str] = "vw"
@@ -46,7 +46,7 @@ class HashedEncoder:
         check_whole("bits", bits, least=4, most=30)
         self.interactions = pairs_of(interactions)
         if len(self.interactions) > _MOST_PAIRS:
-            raise ValueError(f"interactions: at most {_MOST_PAIRS} pairs of namespaces")
+            raise ValueError(f"interactions: at most {_MOST_PAIRS} pairs of namespaces are allowed")
         self.bits = bits
         self.names = NameTable(bits, names) if names else None
         self._most = names
@@ -60,7 +60,7 @@ class HashedEncoder:
         """Do nothing: hashing does not depend on the data."""
 
     def absorb(self, other: Self) -> None:
-        """Do nothing, either."""
+        """Do nothing: hashing does not depend on the data."""
 
     def encode(self, raw: Hashed, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Features as rows; features of an example that share a column are summed."""
@@ -89,7 +89,7 @@ class HashedEncoder:
         m = int(starts[-1])
         hashes, values = np.empty(m, np.uint32), np.empty(m, raw.values.dtype)
         places = np.empty((m, 8), np.uint32)
-        with np.errstate(over="ignore"):  # an infinite product is refused in learning
+        with np.errstate(over="ignore"):  # learning rejects infinite products
             add_products(
                 frozen(matches),
                 *(raw.hashes, raw.values, raw.names, raw.starts, pairs),
@@ -120,7 +120,7 @@ class HashedEncoder:
             self.names.note(fresh)
 
     def feature_name(self, column: int) -> str:
-        """namespace^name; a "~" before it means that other names share the column."""
+        """The name, as namespace^name; a leading "~" means that other names share the column."""
         name = None if self.names is None else self.names.get(column)
         if name is None:
             return f"#{column}"
@@ -128,7 +128,7 @@ class HashedEncoder:
         return f"~{name}" if self.names.is_shared(column) else name
 
     def describe(self) -> dict[str, Any]:
-        """The part for a model file that fits into JSON."""
+        """The JSON part of a model file."""
         more = {"interactions": [list(pair) for pair in self.interactions]}
         return {"bits": self.bits, "names": self._most, **(more if self.interactions else {})}
 

@@ -44,10 +44,10 @@ def pairs_of(given: Any) -> tuple[Pair, ...]:
 class Products:
     """Products of pairs of columns.
 
-    A column has one feature per row that is not zero: its number, its category, or the mark that it
-    is missing. A pair has the product of the two: one feature for each combination that a training
-    row had. A combination is two numbers of 32 bits: 0 for a missing cell, else 1 + the number of
-    the category, or 1.
+    In each row, a column has one nonzero feature: its number, its category, or the marker of a
+    missing value. A pair has the product of the two: one feature for each combination that occurred
+    in a training row. A combination is a pair of 32-bit numbers: 0 for a missing cell, otherwise 1
+    + the index of the category, or 1 for a number.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Products:
     Attributes
     ----------
     pairs : list of pairs
-        Those of the columns there are; empty before `resolve`.
+        The pairs of actual columns; empty before `resolve`.
     seen : list of arrays of uint64
         For each pair, the combinations that occurred in training, ascending.
     """
@@ -78,7 +78,7 @@ class Products:
         return {name for pair in self.pairs for name in pair}
 
     def resolve(self, kinds: Mapping[str, str]) -> None:
-        """Find the pairs among the columns, whose kinds are given."""
+        """Find the pairs among the columns, given their kinds."""
         for one, other in self.given:
             for name in (one, other):
                 if name != ANY and name not in kinds:
@@ -90,7 +90,7 @@ class Products:
         self.seen = [np.empty(0, np.uint64) for _ in self.pairs]
 
     def _add(self, left: str, right: str, kinds: Mapping[str, str], any_of_them: bool) -> None:
-        """Add a pair, unless it is there; if ':' stands for several, only useful ones."""
+        """Add a pair unless it is present; of those that ':' stands for, add only useful ones."""
         if left == right and (any_of_them or kinds[left] != "number"):
             if any_of_them:
                 return
@@ -101,12 +101,12 @@ class Products:
             self.pairs.append((left, right))
 
     def observe(self, codes: Mapping[str, np.ndarray]) -> None:
-        """Take note of the combinations in some rows, given the codes of the columns."""
+        """Record the combinations in some rows, given the codes of the columns."""
         for k, (left, right) in enumerate(self.pairs):
             self.seen[k] = np.union1d(self.seen[k], _combined(codes[left], codes[right]))
 
     def absorb(self, other: Products, codes: Mapping[str, np.ndarray]) -> None:
-        """Take in the combinations of another; `codes` has the codes here of the codes there."""
+        """Merge the combinations of another; `codes` maps its codes to the codes here."""
         for k, (left, right) in enumerate(self.pairs):
             lefts, rights = codes[left], codes[right]
             there = other.seen[k]
@@ -116,7 +116,7 @@ class Products:
     def encode(
         self, codes: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray], first: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """For each pair and row the feature that is not zero, counted from `first`; its value."""
+        """The nonzero feature of each pair and row, counted from `first`, and its value."""
         n = len(next(iter(values.values())))
         features, products = (
             np.zeros((len(self.pairs), n), np.uint32),
@@ -132,7 +132,7 @@ class Products:
         return features, products
 
     def feature_name(self, number: int, name: Callable[[str, int], str]) -> str:
-        """The name of a feature, given what names a code of a column."""
+        """The name of a feature, given a function that names a code of a column."""
         for (left, right), seen in zip(self.pairs, self.seen, strict=True):
             if number < len(seen):
                 both = int(seen[number])
@@ -150,6 +150,5 @@ def _unknown(name: str, known: list[str]) -> DataError:
     meant = "" if likely is None else f"; did you mean {likely!r}?"
     shown = ", ".join(map(repr, known[:20]))
     return DataError(
-        f"interactions: no column {name!r} of numbers or categories is used{meant}"
-        f" (columns: {shown})"
+        f"interactions: no numeric or categorical column {name!r} is used{meant} (columns: {shown})"
     )

@@ -75,7 +75,7 @@ def check_labels(y: Any) -> np.ndarray:
 
 
 def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
-    """Code labels by known classes; -1 marks an unknown label."""
+    """The codes of labels among known classes; -1 marks an unknown label."""
     y = check_labels(y)
     if y.dtype.kind != classes.dtype.kind and {y.dtype.kind, classes.dtype.kind} & set("OUS"):
         y = y.astype(classes.dtype) if classes.dtype.kind == "U" else y.astype(object)
@@ -84,7 +84,7 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def classes_and_codes(y: Any, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The classes of labels, or the given ones if some of them may not occur, and the codes."""
+    """The classes (those given, or those that occur in y) and the codes of the labels."""
     return encode_labels(y) if classes is None else (classes, codes_of(y, classes))
 
 
@@ -102,7 +102,7 @@ def join_classes(known: np.ndarray, *more: Any) -> np.ndarray:
 
 
 def plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
-    """Labels as strings, and the type that they had."""
+    """Labels as strings, and their original type."""
     kind = classes.dtype.str if classes.dtype.kind != "O" else f"O:{type(classes[0]).__name__}"
     plain = (
         label.decode("latin-1") if isinstance(label, bytes) else str(label)
@@ -118,7 +118,7 @@ def typed_labels(labels: list[str], kind: str) -> np.ndarray:
     else:
         dtype = np.dtype(kind)
         letter = dtype.kind
-        if letter not in "iufbUS" or dtype.itemsize < 0:  # older numpy counts in 32 bits
+        if letter not in "iufbUS" or dtype.itemsize < 0:  # older numpy overflows at 32 bits
             raise ValueError(f"labels cannot be of the type {kind!r:.50}")
         check_room((len(labels),), dtype, sum(map(len, labels)))
     convert: dict[str, Callable[[str], Any]] = {

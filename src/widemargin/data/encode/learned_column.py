@@ -1,4 +1,4 @@
-"""What an encoder of tables learns about a column: scale, categories, missing cells."""
+"""What a table encoder learns about a column: scale, categories, missing cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: Numbers that are added up together: enough to cost little, and few enough to keep some.
+#: Block size for sums: large enough to be fast, small enough to buffer an incomplete block.
 _BLOCK = 1 << 13
 
 
@@ -16,9 +16,9 @@ _BLOCK = 1 << 13
 class Moments:
     """Statistics of the numbers of a column, gathered chunk by chunk.
 
-    Two parts with counts a, b, means m, k and sums of squared differences S, T make
-    (a + b, m + d b / (a + b), S + T + d^2 a b / (a + b)) with d = k - m. Numbers are added up in
-    blocks of a fixed size, counted from the first, so that the result does not depend on chunks.
+    Two parts with counts a, b, means m, k and sums of squared differences S, T make (a + b, m + d b
+    / (a + b), S + T + d^2 a b / (a + b)) with d = k - m. Numbers are added up in blocks of a fixed
+    size, starting from the first number, so that the result does not depend on the chunks.
 
     References
     ----------
@@ -49,7 +49,7 @@ class Moments:
         self.high = max(self.high, float(numbers.max()))
 
     def absorb(self, other: Moments) -> None:
-        """Take in the statistics of more numbers."""
+        """Merge the statistics of more numbers."""
         joined = _joined(
             (self.count, self.mean, self.squares), (other.count, other.mean, other.squares)
         )
@@ -60,7 +60,8 @@ class Moments:
     def scaling(self, scale: str) -> tuple[float, float]:
         """What to subtract, and what to divide by.
 
-        The divisor is infinity for a constant column, and NaN or 0 if float64 is not enough.
+        The divisor is infinity for a constant column, and NaN or 0 if float64 overflows or
+        underflows.
         """
         if self.count == 0:
             return 0.0, np.inf
@@ -109,9 +110,9 @@ class LearnedColumn:
     values: dict[str, int] = field(default_factory=dict)
 
     def absorb(self, other: LearnedColumn) -> np.ndarray:
-        """Take in what was learned elsewhere; returns the codes here of the codes there.
+        """Merge what was learned elsewhere; returns the code here for each code there.
 
-        A code is 0 for a missing cell, and counts the categories from 1; a number is 1.
+        A code is 0 for a missing cell, 1 for a number, and counts categories from 1.
         """
         self.missing += other.missing
         if self.kind != "category":
@@ -123,7 +124,7 @@ class LearnedColumn:
 
     @property
     def width(self) -> int:
-        """How many features the column makes."""
+        """The number of features of the column."""
         plain = len(self.values) if self.kind == "category" else 1
         return plain + (self.missing > 0)
 
@@ -142,7 +143,7 @@ def restore_columns(
     moments: np.ndarray,
     categories: Sequence[str],
 ) -> list[LearnedColumn]:
-    """The columns that a file describes; the categories of all of them stand in one list."""
+    """The columns described in a file, whose categories are stored in one list."""
     columns, start = [], 0
     for column, count, numbers in zip(described, counts, moments, strict=True):
         size = column["values"]
@@ -155,5 +156,5 @@ def restore_columns(
         )
         start += size
     if start != len(categories):
-        raise ValueError(f"there are {len(categories)} categories, and {start} in columns")
+        raise ValueError(f"there are {len(categories)} categories, but the columns have {start}")
     return columns

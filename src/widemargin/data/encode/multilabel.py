@@ -1,7 +1,7 @@
 """Several labels per row: an indicator matrix, or a collection of labels for every row.
 
-A list of lists of numbers is an indicator matrix if all of them are of the same length, as
-scikit-learn reads it; other lists hold labels. Sets always hold labels.
+As in scikit-learn, a list of lists of numbers is an indicator matrix if all of them have the same
+length; other lists hold labels. Sets always hold labels.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
         return self.form not in _ROWS
 
     def give_back(self, found: np.ndarray, classes: np.ndarray) -> Any:
-        """Predictions (n, labels) of bool, in this kind."""
+        """Boolean predictions of shape (n, labels), converted to this form."""
         if not self.has_columns:
             names, make = classes.tolist(), _ROWS[self.form]
             return [make(names[j] for j in np.flatnonzero(row)) for row in found]
@@ -87,7 +87,7 @@ class LabelSets:
         return found
 
     def among(self, classes: np.ndarray) -> LabelSets:
-        """The same, as far as the labels are among these classes."""
+        """The same rows with only those labels that are among these classes."""
         if self.kind.has_columns:
             if len(self.classes) != len(classes):
                 raise DataError(
@@ -101,7 +101,7 @@ class LabelSets:
 
 
 def read_label_sets(y: Any) -> LabelSets | None:
-    """Read labels that are several per row; None if y has one label per row."""
+    """Read multilabel targets; None if y has one label per row."""
     if hasattr(y, "tocsr"):
         form = "csr_array" if type(y).__name__.endswith("_array") else "csr_matrix"
         return _of_matrix(y.tocoo(), form)
@@ -132,13 +132,13 @@ def read_label_sets(y: Any) -> LabelSets | None:
 def _of_array(y: np.ndarray) -> LabelSets:
     if y.dtype.kind not in "biuf":
         raise DataError(
-            "y has a column per label but not 0 and 1: give a list of sets of labels instead"
+            "y has several columns of values other than 0 and 1: pass a list of sets of labels"
         )
     strange = y[(y != 0) & (y != 1)]
     if len(strange):
         raise DataError(
-            f"y has {y.shape[1]} columns with values such as {strange[0]}: several labels per row"
-            " are a column of 0 and 1 per label, or a list of sets of labels"
+            f"y has {y.shape[1]} columns with values such as {strange[0]}: to give several labels"
+            " per row, pass one column of 0 and 1 per label, or a list of sets of labels"
         )
     kept = y.dtype if y.dtype.kind in "iub" else np.dtype(np.int64)
     codes, rows = np.nonzero(y.T)
@@ -148,7 +148,7 @@ def _of_array(y: np.ndarray) -> LabelSets:
 def _of_matrix(y: Any, form: str) -> LabelSets:
     if len(y.data) and not np.all((y.data == 0) | (y.data == 1)):
         strange = y.data[(y.data != 0) & (y.data != 1)][0]
-        raise DataError(f"y has values such as {strange}: a label is there (1) or not (0)")
+        raise DataError(f"y has values such as {strange}; an indicator matrix holds only 0 and 1")
     kept = y.dtype if y.dtype.kind in "iub" else np.dtype(np.int64)
     there = y.data != 0
     order = np.lexsort((y.row[there], y.col[there]))
@@ -160,14 +160,14 @@ def _of_names(y: Sequence[Any], kind: Kind) -> LabelSets:
     for i, row in enumerate(y):
         if isinstance(row, str) or not hasattr(row, "__iter__"):
             raise DataError(
-                f"row {i} of y is {row!r}, not a {kind.form}: give a collection of labels for every"
-                " row, which may be empty"
+                f"row {i} of y is {row!r}, not a {kind.form}: pass a collection of labels, which"
+                " may be empty, for every row"
             )
     sizes = [len(row) for row in y]
     names = list(chain.from_iterable(y))
     if not names:
         return LabelSets(kind, np.zeros(0, np.int64), len(y), *np.zeros((2, 0), np.int64))
-    # As objects, because an array would make strings of all labels if one is a string.
+    # As objects, because an array would turn all labels into strings if one is a string.
     mixed = len({isinstance(name, str) for name in names}) > 1
     classes, codes = encode_labels(np.array(names, dtype=object) if mixed else names)
     rows = np.repeat(np.arange(len(y)), sizes)

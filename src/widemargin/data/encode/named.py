@@ -13,14 +13,14 @@ import numpy as np
 
 from widemargin.errors import DataError
 
-#: What packing raises if an example is less simple than most: a value is a string, or an object
-#: that is not a number. `NamedFeatures.convert` then looks at each feature.
+#: What packing raises if a value of an example is a string or another object that is not a number.
+#: `NamedFeatures.convert` then handles each feature separately.
 UNUSUAL = (TypeError, OverflowError, struct.error)
 #: The column of a name that is not known.
 NOWHERE = 2**32 - 1
 
 #: Shared by examples with the same names in the same order: the names, their columns as bytes, and
-#: the function that packs as many values into bytes.
+#: the function that packs their values into bytes.
 Layout = tuple[tuple[str, ...], bytes, Callable[..., bytes]]
 
 
@@ -57,17 +57,17 @@ class NamedFeatures:
         self.columns = _Columns({name: column for column, name in enumerate(self.names)})
 
     def layout(self, names: tuple[str, ...]) -> Layout:
-        """The layout of examples with these names, of which some may not be known."""
-        # Packing takes half the time of making arrays, an itemgetter three quarters of a loop's.
+        """The layout of examples with these names, some of which may be unknown."""
+        # Packing takes half the time of making arrays; an itemgetter, three quarters of a loop's.
         pack_columns, pack_values = _packers(len(names))
         columns = self.columns
         found = itemgetter(*names)(columns) if len(names) > 1 else map(columns.__getitem__, names)
         return names, pack_columns(*found), pack_values
 
     def layout_of(self, x: Mapping[str, Any], names: tuple[str, ...]) -> tuple[bytes, Layout]:
-        """The values of an example as bytes, and the layout of its names; new ones are added.
+        """The values of an example as bytes, and the layout of its names; new names are added.
 
-        Nothing is added if a value is no number, or not finite: both are errors, see `UNUSUAL`.
+        Nothing is added if a value is not a finite number, which raises an error; see `UNUSUAL`.
         """
         pack_columns, pack_values = _packers(len(names))
         values = pack_values(*x.values())
@@ -79,7 +79,7 @@ class NamedFeatures:
         return values, (names, pack_columns(*found), pack_values)
 
     def _number_new(self, names: tuple[str, ...], found: list[int | None]) -> Iterable[int]:
-        """Give those of the names a column that have none; the columns of all."""
+        """Give names without a column a new one; returns the columns of all."""
         count, columns = found.count(None), range(len(self.names), len(self.names) + len(found))
         if count == len(found):
             self.columns.update(zip(names, columns, strict=True))
@@ -93,14 +93,14 @@ class NamedFeatures:
         return cast("list[int]", found)
 
     def add_all(self, names: Iterable[str]) -> None:
-        """Give every name that has no column one."""
+        """Give every name without a column a new one."""
         columns = self.columns
         new = [name for name in names if name not in columns]
         columns.update(zip(new, range(len(columns), len(columns) + len(new)), strict=True))
         self.names += new
 
     def convert(self, x: Mapping[str, Any], learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """The values and columns of any example.
+        """The values and columns of an example.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class NamedFeatures:
             Whether new names get a column; otherwise they are left out.
         """
         try:
-            # Strings and numbers that are not finite do not pass: the loop below handles them.
+            # Strings and non-finite numbers fail here: the loop below handles them.
             if math.isfinite(sum(x.values())):
                 return self._convert_numbers(x, learn)
         except (TypeError, ValueError, OverflowError):
@@ -150,5 +150,5 @@ class NamedFeatures:
 
 @cache
 def _packers(n: int) -> tuple[Callable[..., bytes], Callable[..., bytes]]:
-    """The functions that make bytes of n columns, and of n values."""
+    """The functions that pack n columns and n values into bytes."""
     return struct.Struct(f"{n}I").pack, struct.Struct(f"{n}d").pack

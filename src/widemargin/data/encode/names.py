@@ -7,32 +7,32 @@ import numpy as np
 from widemargin.loops.text.names import LONGEST_NAME, SHARED, Fresh, Names, note_names
 from widemargin.modelfile import check_ends, check_places, check_shape, pack_sparse, unpack_sparse
 
-#: What a table takes for each name that it has room for.
+#: Bytes that a table reserves per name.
 NAME_BYTES = 40
 
-#: More columns than this share a place in the table that remembers which hash was there first.
+#: With more columns than this, columns share slots in the table of first-seen hashes.
 _MOST_PLACES = 1 << 22
 
 
 class NameTable:
     """The first name seen in each column, as long as there is space.
 
-    The first half of the space goes to whatever comes first, the rest to names that occur in a
+    The first half of the space goes to the names that come first, the rest to names that occur in a
     second document, so that a few million rare names do not fill the table before the common names
-    of later data arrive. Names are cut after 64 bytes.
+    of later data arrive. Names are truncated to 64 bytes.
 
     Parameters
     ----------
     bits : int
         There are 2 ** bits columns.
     most : int
-        How many names are kept, in 32 bytes each on average.
+        Maximum number of names stored, at 32 bytes each on average.
 
     Attributes
     ----------
     collisions : int
-        Columns in which different names were seen. Two names that share a column and only ever
-        come in the same documents are not noticed.
+        Number of columns in which different names were seen. Two names that share a column and
+        always occur in the same documents are not detected.
     """
 
     def __init__(self, bits: int, most: int = 1 << 18) -> None:
@@ -47,28 +47,28 @@ class NameTable:
         self._places: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """How many names are kept."""
+        """The number of stored names."""
         return int(self._table.count[0])
 
     @property
     def columns(self) -> list[int]:
-        """The columns whose names are kept."""
+        """The columns whose names are stored."""
         found: list[int] = self._table.columns[: len(self)].tolist()
         return found
 
     @property
     def collisions(self) -> int:
-        """Columns in which different names were seen."""
+        """The number of columns in which different names were seen."""
         return int(self._table.count[1])
 
     @property
     def is_half_full(self) -> bool:
-        """Whether from now on only names that occur again are kept."""
+        """Whether from now on only names that occur again are stored."""
         return 2 * len(self) >= len(self._table.columns)
 
     @property
     def is_full(self) -> bool:
-        """Whether no more names are kept; collisions are still noticed."""
+        """Whether no more names are stored; collisions are still counted."""
         table, n = self._table, len(self)
         return n == len(table.columns) or table.ends[n] + LONGEST_NAME > len(table.names)
 
@@ -100,12 +100,12 @@ class NameTable:
         return here and known & int(SHARED) == int(SHARED)
 
     def signs(self, width: int) -> np.ndarray:
-        """For each column 1, or -1 if the first hash seen there was negative."""
+        """For each column, 1, or -1 if the first hash seen there was negative."""
         signs = 1.0 - 2.0 * (self._table.seen & 1)
         return np.resize(signs.astype(np.float32), width)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What a model file must hold."""
+        """The arrays for a model file."""
         table, n = self._table, len(self)
         return {
             **pack_sparse("seen", table.seen),

@@ -1,4 +1,4 @@
-"""Vectors whose columns are numbered in the file, from 0 or from 1."""
+"""Encoder for vectors whose columns are numbered in the file, from 0 or from 1."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NumbersEncoder:
         self.width = max(self.width + before - self.first, raw.rows.width - self.first)
 
     def absorb(self, other: Self) -> None:
-        """Record the indices that another encoder observed, too."""
+        """Add the indices that another encoder observed."""
         end = max(self.width + self.first, other.width + other.first if other.width else 0)
         self._least = min(self._least, other._least)
         self.width = max(self.width, end - self.first)
@@ -52,12 +52,12 @@ class NumbersEncoder:
     def encode(self, raw: Vectors, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Vectors as rows; with `note`, wider vectors widen the encoder.
 
-        Features beyond the width did not occur in training and are left out.
+        Otherwise, features beyond the width, which did not occur in training, are left out.
         """
         if raw.least < self.first and raw.rows.stored_values:
             raise DataError(
-                f"found the index {raw.least} where indices seemed to begin at {self.first};"
-                " give --zero-based"
+                f"found index {raw.least}, but indices seemed to start at {self.first};"
+                " set zero_based (--zero-based)"
             )
         stored, width = raw.rows.stored, raw.rows.width - self.first
         if self.first:
@@ -75,11 +75,11 @@ class NumbersEncoder:
         return str(column + self.first)
 
     def describe(self) -> dict[str, Any]:
-        """Everything a model file needs."""
+        """The JSON part of a model file."""
         return {"first": self.first, "width": self.width}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Nothing: it has no arrays."""
+        """No arrays: the encoder has none."""
         return {}
 
     @classmethod

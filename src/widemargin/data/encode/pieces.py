@@ -16,8 +16,8 @@ from widemargin.loops.text.documents import WORDS, Found, TextOptions, count_doc
 from widemargin.loops.text.gather import DocumentBuffers
 from widemargin.loops.text.names import LONGEST_NAME, Fresh
 
-#: Documents are encoded in pieces of about this many bytes: large enough that scheduling costs
-#: nothing, and small enough that threads finish together.
+#: Documents are encoded in pieces of about this many bytes: large enough that scheduling is cheap,
+#: and small enough that threads finish at about the same time.
 PIECE = 1 << 20
 #: Positions within a piece are 32-bit numbers, and a document is never cut.
 _LONGEST = 1 << 28
@@ -34,7 +34,7 @@ def cut(texts: Texts) -> list[int]:
             f"document {int(np.argmax(lengths))} has {int(lengths.max())} bytes;"
             f" at most {_LONGEST} can be encoded: split it"
         )
-    # Empty documents count, too, so that a million of them are not one piece.
+    # Empty documents also count, so that a million of them are not one piece.
     number = (np.cumsum(lengths + np.uint64(16)) - np.uint64(1)) // np.uint64(PIECE)
     edges = np.flatnonzero(number[1:] != number[:-1]) + 1
     return [0, *edges.tolist(), n] if n else [0]
@@ -47,7 +47,7 @@ def most_features(how: TextOptions, size: int, documents: int = 1) -> int:
 
 
 class WorkArrays:
-    """Work arrays for one piece. They only grow, so that fresh memory is touched once."""
+    """Reusable work arrays for one piece; they only grow, so that fresh memory is touched once."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
@@ -93,7 +93,7 @@ class WorkArrays:
 
     @property
     def size(self) -> int:
-        """Bytes, without the names, which only take memory as they are written."""
+        """Size in bytes without the names, whose memory is only used as they are written."""
         return sum(a.nbytes for name, a in self._arrays.items() if name != "names")
 
 
@@ -153,7 +153,7 @@ class RowStacker:
     stack : Stack
         Where the rows are stored.
     having : array of uint32
-        The number of documents with each column; empty if it is not to be counted.
+        The number of documents with each column; empty if this is not counted.
     """
 
     def __init__(self, stack: Stack, having: np.ndarray) -> None:
@@ -176,7 +176,7 @@ class Queue:
 
     @contextmanager
     def turn(self, number: int) -> Iterator[bool]:
-        """Wait until all earlier ones are done; False if one of them failed."""
+        """Wait until all earlier results are delivered; False if one of them failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._next == number or self._failed < number)
             mine = self._next == number
@@ -191,7 +191,7 @@ class Queue:
             self._changed.notify_all()
 
     def fail(self, number: int) -> None:
-        """Release all later ones from waiting."""
+        """Stop later results from waiting, because one has failed."""
         with self._changed:
             self._failed = min(self._failed, number)
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The classes of the encoders in model files."""
+"""Saves encoders to model files and restores them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from widemargin.data.encode.encoder import Encoder
 
-#: Kinds of encoders and where they live; imported when a file asks for one.
+#: Kinds of encoders and their modules, which are imported when needed.
 _HOMES = {
     "numbers": ("widemargin.data.encode.numbers", "NumbersEncoder"),
     "vw": ("widemargin.data.encode.hashed", "HashedEncoder"),
@@ -21,7 +21,7 @@ _START = "encoder."
 
 
 def restore_encoder(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Encoder:
-    """An encoder from its description, in which `kind` says what it is, and its arrays."""
+    """An encoder from its description, which includes its `kind`, and its arrays."""
     rest = dict(about)
     kind = rest.pop("kind")
     if kind not in _HOMES:

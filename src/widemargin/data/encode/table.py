@@ -19,7 +19,7 @@ from widemargin.modelfile import pack_strings, unpack_strings
 from widemargin.parameters import check_choice
 
 SCALES = ("standard", "maxabs", "none")
-#: With at least this many examples, strings half of which are distinct are not categories.
+#: From this many examples on, a column with half of its strings distinct is not categorical.
 _ENOUGH = 1000
 
 
@@ -35,14 +35,14 @@ class TableEncoder:
       that was not seen gives no feature, and is counted in `unseen`.
     - A *missing* number or boolean is 0 (after standard scaling: the mean), and a feature
       "column is missing" is 1, if values of this column were missing in training. A missing
-      category is a value of its own, "column is missing", on the same condition.
-    - *Texts* go through an encoder of their own; its features come first.
+      category is a separate value, "column is missing", on the same condition.
+    - *Texts* have a separate encoder, whose features come first.
     - *Interactions* are products of two columns: of numbers (scaled), of a number and each
       category, of categories ("kind=cat*food=fish"), for combinations seen in training. They come
       last.
 
     Rows are dense float64 if all columns are numbers and booleans without missing values in
-    training; else sparse, in float64, or in float32 with texts.
+    training; otherwise they are sparse, in float64, or in float32 if there are texts.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ class TableEncoder:
     Attributes
     ----------
     schema : TableSchema or None
-        How the training tables were read, so that other files can be read alike.
+        How the training tables were read, so that other files can be read the same way.
     by_name : bool
-        Whether the model always predicts tables. If not, and one column of texts is all there is,
-        it predicts plain texts.
+        Whether the model always takes tables for prediction. If not, and a single column of texts
+        is all it uses, it takes plain texts.
     unseen : int
-        How many categories occurred in encoding that no training example had.
+        How many values met in encoding were categories that no training example had.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class TableEncoder:
         self.products.absorb(other.products, codes)
 
     def _codes(self, raw: Any) -> dict[str, np.ndarray]:
-        """The codes of the columns that take part in products, as `Products` counts them."""
+        """The codes of the columns that take part in products; see `Products`."""
         found = {}
         for column in self.columns:
             if column.name not in self.products.columns:
@@ -171,7 +171,7 @@ class TableEncoder:
         return found
 
     def has_only_texts(self, raw: Any) -> bool:
-        """Whether a table like the first has no columns but texts."""
+        """Whether a table has only text columns, given the first one."""
         if self.text is None:
             return False
         self._find_texts(raw)
@@ -202,7 +202,7 @@ class TableEncoder:
         if examples >= _ENOUGH and 2 * distinct > examples:
             raise DataError(
                 f"column {column.name!r} has {distinct} different values in {examples} examples:"
-                " it looks like an identifier or free text; drop it, or name it as a text"
+                " it looks like an identifier or free text; drop it, or declare it as text"
             )
 
     def _check_columns(self, table: Any) -> None:
@@ -239,7 +239,7 @@ class TableEncoder:
         return _join(texts, self._sparse(raw), raw.num_rows, self.width, bias)
 
     def encode_first(self, raw: Any, stack: Stack, threads: int = 1, *, note: bool = False) -> None:
-        """Like `observe` and `encode` at once, on a stack, where there are only texts."""
+        """Do `observe` and `encode` in one pass, onto a stack, where there are only texts."""
         assert self.text is not None
         self._begin(raw)
         documents = texts_of_column(raw, self.text_columns)
@@ -251,7 +251,7 @@ class TableEncoder:
         return TableEncoder(self.scale, text, self.text_columns, self.products.given)
 
     def count(self, rows: Rows) -> None:
-        """Count documents from rows of `encode_first`, as the encoder of texts does."""
+        """Count documents from rows of `encode_first`, as `TextEncoder.count` does."""
         assert self.text is not None
         self.text.count(rows)
 
@@ -261,10 +261,10 @@ class TableEncoder:
         self.text.finish(rows, threads)
 
     def _sparse(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
-        """For each row and column the one feature that is not zero, and its value.
+        """The nonzero feature of each row and column, and its value.
 
-        A number, a category and the mark of a missing value exclude each other, so that one place
-        per column is enough.
+        A number, a category and the marker of a missing value exclude each other, so one slot per
+        column is enough.
         """
         shape = (len(self.columns), table.num_rows)
         features, values = np.zeros(shape, np.uint32), np.ones(shape)
@@ -310,7 +310,7 @@ class TableEncoder:
         return scaled
 
     def _find_categories(self, column: LearnedColumn, cells: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The number of each category among those of its column, and whether it has one."""
+        """The index of each cell's category in its column, and whether the category is known."""
         coded = cells.dictionary_encode()
         found = [column.values.get(value, -1) for value in coded.dictionary.to_pylist()]
         numbers = np.array([*found, -1], np.int64)[
@@ -338,11 +338,11 @@ class TableEncoder:
 
     @property
     def only_texts(self) -> bool:
-        """Whether no column but texts is used."""
+        """Whether only text columns are used."""
         return self.text is not None and not self.columns
 
     def signs(self) -> np.ndarray | float:
-        """What the named feature of each column adds: 1, or -1 where texts are hashed so."""
+        """The sign of each column's named feature: 1, or -1 if the hash of a text is negative."""
         if self.text is None:
             return 1.0
         signs = np.ones(self.width, np.float32)
@@ -355,12 +355,13 @@ class TableEncoder:
         return {} if find is None else find(texts_of_column(raw, self.text_columns))
 
     def describe(self) -> dict[str, Any]:
-        """The part for a model file that fits into JSON."""
+        """The JSON part of a model file."""
         columns = [
             {"name": c.name, "kind": c.kind, "missing": c.missing, "values": len(c.values)}
             for c in self.columns
         ]
-        # Among the columns, because a version that knows of no products must not leave them out.
+        # Stored as columns, so that versions without products raise an error instead of ignoring
+        # them.
         columns += [
             {"name": "*".join(pair), "kind": "product", "of": list(pair)}
             for pair in self.products.pairs
@@ -375,7 +376,7 @@ class TableEncoder:
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Means, deviations and categories, and what the encoder of texts has."""
+        """Means, deviations and categories, and the arrays of the text encoder."""
         moments = [column.moments for column in self.columns]
         values = [value for column in self.columns for value in column.values]
         text = {} if self.text is None else self.text.arrays()
@@ -396,7 +397,7 @@ class TableEncoder:
         arrays: dict[str, np.ndarray],
         text_encoder: Any = None,
     ) -> TableEncoder:
-        """Undo `describe` and `arrays`; `text_encoder` restores what encodes texts."""
+        """Undo `describe` and `arrays`; `text_encoder` restores the text encoder."""
         text = None
         if about["text"] is not None:
             if text_encoder is None:
@@ -437,20 +438,20 @@ def _cells(table: Any, column: LearnedColumn) -> Any:
     cells = table[column.name].combine_chunks()
     if found != column.kind and cells.null_count < len(cells):
         raise DataError(
-            f"column {column.name!r} is of kind {found}, and was of kind {column.kind} in training"
+            f"column {column.name!r} is of kind {found}, but was of kind {column.kind} in training"
         )
     return cells if cells.type == whole else cells.cast(whole, safe=False)
 
 
 def _numbers(cells: Any) -> np.ndarray:
-    """Float64 of an Arrow array; what is missing becomes NaN."""
+    """An Arrow array as float64, with NaN for missing values."""
     return cells.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 
 
 def _join(
     texts: Rows | None, table: tuple[np.ndarray, np.ndarray], n: int, width: int, bias: float
 ) -> Rows:
-    """The features of texts, if any, and behind them those of a table, without its zeros."""
+    """The features of the texts, if any, followed by the nonzero features of the table."""
     features, values = table[0].T, table[1].T
     kept = values != 0.0
     counts = np.count_nonzero(kept, axis=1)
@@ -463,12 +464,12 @@ def _join(
         both = own.starts + starts
         all_values = np.empty(int(both[-1]), own.values.dtype)
         all_indices = np.empty(int(both[-1]), own.indices.dtype)
-        # A text's features move by as many places as table features come before them.
+        # Text features are shifted by the number of table features that come before them.
         place = np.arange(int(own.starts[-1])) + np.repeat(starts[:-1].astype(np.int64), lengths)
         all_values[place] = own.values[: len(place)]
         all_indices[place] = own.indices[: len(place)]
         place = np.arange(len(values)) + np.repeat(own.starts[1:].astype(np.int64), counts)
-        with np.errstate(over="ignore"):  # what is too large for float32 is refused in learning
+        with np.errstate(over="ignore"):  # learning rejects what overflows float32
             all_values[place] = values
         all_indices[place] = indices
         starts, indices, values = both, all_indices, all_values

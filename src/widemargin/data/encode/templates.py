@@ -1,8 +1,8 @@
 """Feature templates: which columns of which neighbours make up a feature.
 
-A template names columns of tokens (see `encode.tokens`) at places relative to the token that is
-to be tagged: "word[0]" (or just "word"), "suffix3[-1]", and conjunctions such as
-"pos[-1]|pos[0]|pos[1]". The template "bias" is a feature that every token has.
+A template names columns of tokens (see `encode.tokens`) at positions relative to the token to tag:
+"word[0]" (or just "word"), "suffix3[-1]", and conjunctions such as "pos[-1]|pos[0]|pos[1]". The
+template "bias" is a feature that every token has.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from widemargin.errors import DataError
 from widemargin.loops.sequences.templates import Table
 
 _PART = re.compile(r"([^\[\]|]+?)(?:\[([+-]?[0-9]+)\])?")
-#: Spans of more types than this are taken for chunks.
+#: Span tags with more types than this are taken to be chunks.
 _FEW = 5
-#: No template looks further than this.
+#: The largest distance of a neighbour in a template.
 _FURTHEST = 100
 
 
@@ -87,7 +87,7 @@ NAMES = [
     "lower[1]|lower[2]",
     *_each("prefix3", (-1, 1)),
 ]
-#: What names gain from parts of speech or chunks in the input.
+#: Extra templates for names if the input has parts of speech or chunks.
 _BESIDE = [
     *_each("POS", (-1, 0, 1)),
     "POS[-1]|POS[0]",
@@ -133,7 +133,7 @@ class Templates:
 
     def __init__(self, written: Sequence[str]) -> None:
         if isinstance(written, str) or not len(written):
-            raise DataError(f"templates={written!r} must be a list of strings, and not empty")
+            raise DataError(f"templates={written!r} must be a non-empty list of strings")
         parsed = [_parse(template) for template in written]
         self.written = [_write(parts) for parts in parsed]
         twice = [one for k, one in enumerate(self.written) if one in self.written[:k]]
@@ -155,7 +155,7 @@ class Templates:
 
     @cached_property
     def table(self) -> Table:
-        """Parts end to end: the place of a cell relative to the token's, by column."""
+        """The concatenated parts of all templates: relative positions and columns of cells."""
         width = len(self.columns.names)
         index = {name: k for k, name in enumerate(self.columns.names)}
         cells = [place * width + index[name] for parts in self.parts for name, place in parts]
@@ -170,11 +170,11 @@ class Templates:
 
     @property
     def reach(self) -> int:
-        """How far the furthest neighbour is."""
+        """The distance of the furthest neighbour."""
         return max((abs(place) for parts in self.parts for _, place in parts), default=0)
 
     def name(self, template: int, tokens: Tokens, token: int, start: int, end: int) -> str:
-        """The feature that a template makes of a token in the sentence from start up to end."""
+        """The name of a template's feature for a token in the sentence from start up to end."""
         parts = self.parts[template]
         if not parts:
             return "bias"
@@ -200,13 +200,14 @@ def _parse(template: Any) -> list[tuple[str, int]]:
         found = _PART.fullmatch(part.strip())
         if found is None:
             raise DataError(
-                f"the template {template!r} cannot be read: write columns and places,"
+                f"the template {template!r} cannot be parsed: write columns and positions,"
                 " as in word[0] or word[-1]|pos[0]"
             )
         place = int(found[2] or 0)
         if abs(place) > _FURTHEST:
             raise DataError(
-                f"the template {template!r} looks {abs(place)} tokens away; {_FURTHEST} is the most"
+                f"the template {template!r} looks {abs(place)} tokens away;"
+                f" at most {_FURTHEST} are allowed"
             )
         parts.append((found[1], place))
     return parts

@@ -30,11 +30,11 @@ from widemargin.threads import run_all, split
 
 ANALYZERS = ("word", "char", "char_wb")
 WEIGHTINGS = ("count", "binary", "sublinear")
-#: 1 + log c for the counts c that are common.
+#: 1 + log c for common counts c.
 _LOGS = frozen(1.0 + np.log(np.maximum(np.arange(1024.0), 1.0)))
 _NOTHING_SEEN = frozen(np.zeros(1, np.uint32))
 
-#: Once the table of names is half full, only one piece in this many is searched for names.
+#: Once the table of names is half full, only one in this many pieces is searched for names.
 _NOTED = 8
 
 
@@ -42,8 +42,8 @@ class TextEncoder:
     """Documents as rows of hashed words, word n-grams or character n-grams.
 
     A feature's column is |h| mod 2 ** bits, where h is the MurmurHash3 of its UTF-8 bytes (of an
-    n-gram of words: with single blanks between them), as in scikit-learn's FeatureHasher. Nothing
-    is stored but, for inspection, a bounded table of names.
+    n-gram of words: with single blanks between them), as in scikit-learn's FeatureHasher. Only a
+    bounded table of names is stored, for inspection.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class TextEncoder:
     norm : {"l2", None}
         Whether rows are scaled to unit length.
     errors : {"strict", "replace"}
-        What to do with bytes that are not UTF-8: an error, or U+FFFD.
+        What to do with bytes that are not UTF-8: raise an error, or replace them by U+FFFD.
     names : int
-        How many names of features are kept; 0 keeps none.
+        Maximum number of feature names stored; 0 stores none.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class TextEncoder:
         self.documents = 0
         self._having = np.zeros(self.width if idf else 0, np.uint32)
         self._kept_idf: tuple[Any, ...] = ()
-        self._everything = False  # whether more than ASCII was met
+        self._everything = False  # whether non-ASCII text was met
 
     @property
     def width(self) -> int:
@@ -158,9 +158,9 @@ class TextEncoder:
     def encode(self, raw: Texts, bias: float, threads: int = 1, *, note: bool = False) -> Rows:
         """Documents as rows, extended by a constant feature `bias`.
 
-        Each column occurs at most once per row, in no particular order. The number of threads
-        changes nothing but the time. With `note` the documents are learned from: the names of new
-        features are recorded, and with idf="seen" they count from now on.
+        Each column occurs at most once per row, in no particular order. The number of threads only
+        affects the time. With `note`, as in training, the names of new features are recorded, and
+        with idf="seen" these features count from now on.
         """
         if self.options["idf"] and not self.documents:
             raise DataError("idf needs a first pass over the documents: call observe before encode")
@@ -172,7 +172,7 @@ class TextEncoder:
         return collector.rows(bias, self.width)
 
     def _admit(self, raw: Texts, threads: int) -> None:
-        """Count each column that is new as if one document had it; leave the other counts alone."""
+        """Count each new column as if one document had it; leave other counts unchanged."""
         found = np.zeros_like(self._having)
         collector = RowStacker(Stack(), found)
         self._encode(raw, threads, self._tables(idf=False), None, self.how, collector)
@@ -181,9 +181,9 @@ class TextEncoder:
     def encode_first(
         self, raw: Texts, stack: Stack, threads: int = 1, *, note: bool = False
     ) -> None:
-        """Do `observe` and `encode` in one pass, and put the rows onto a stack in memory.
+        """Do `observe` and `encode` in one pass, and append the rows to a stack in memory.
 
-        With idf, values are final only after `finish`, which follows the last documents.
+        With idf, values are final only after `finish`, which is called after the last documents.
         """
         idf, names = self.options["idf"], self.names if note else None
         how = self.how._replace(l2=False) if idf else self.how
@@ -195,13 +195,13 @@ class TextEncoder:
             self.documents += len(raw.starts)
 
     def fresh(self) -> Self:
-        """An encoder with the same options that has seen no document, and keeps no names."""
+        """An encoder with the same options that has seen no documents and stores no names."""
         return type(self)(**{**self.options, "names": 0})
 
     def count(self, rows: Rows) -> None:
-        """Count documents with each column as `encode_first` does, from the rows it made of them.
+        """Count documents with each column as `encode_first` does, from the rows that it made.
 
-        Finished, these rows are those of an encoder that has seen no other documents.
+        After `finish`, these rows are those of an encoder that has seen no other documents.
         """
         if not self.options["idf"]:
             return
@@ -320,9 +320,9 @@ class TextEncoder:
         return Tables(plain, self._wide(self._everything), _LOGS, weights)
 
     def _idf(self) -> np.ndarray:
-        """The idf weights of all columns; cached, as they cost more than encoding a few texts."""
+        """The idf weights of all columns, cached: they cost more than encoding a few texts."""
         if self._kept_idf[:1] != (self.documents,) or self._kept_idf[1] is not self._having:
-            # Most columns are empty, and there are fewer different counts than columns.
+            # Most columns are empty, and there are fewer distinct counts than columns.
             seen = np.flatnonzero(self._having != 0)  # four times as fast as without != 0
             having = self._having[seen]
             count = np.arange(having.max(initial=0) + 1)
@@ -339,7 +339,7 @@ class TextEncoder:
         return {**vars(self), "_kept_idf": ()}
 
     def feature_name(self, column: int) -> str:
-        """The first name seen in a column; "~" before it says that there were others."""
+        """The first name seen in a column; a leading "~" means that there were others."""
         column = int(column)
         name = None if self.names is None else self.names.get(column)
         if name is None:
@@ -369,7 +369,7 @@ class TextEncoder:
         return found
 
     def describe(self) -> dict[str, Any]:
-        """The part for a model file that fits into JSON."""
+        """The JSON part of a model file."""
         return {**self.options, "ngrams": list(self.how[1:3]), "documents": self.documents}
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -1,10 +1,10 @@
 """Tokens as hashed columns: words are joined, encoded once, and read by compiled code.
 
-A column has a name. `word` is the word as written and `lower` the same in lower case; `prefix3`
-and `suffix3` are the first and last three characters of `lower`; `shape` is the word with X for
-capitals, x for other letters and d for digits, `runs` the same with runs cut to one (Xx-d);
-`flags` tells which kinds of characters there are. Any other name is that of a column of the input,
-such as `pos`; its ends are `pos.prefix1` and `pos.suffix3`.
+A column has a name. `word` is the word as written and `lower` the same in lower case; `prefix3` and
+`suffix3` are the first and last three characters of `lower`; `shape` is the word with X for
+capitals, x for other letters and d for digits, `runs` the same with runs cut to one (Xx-d); `flags`
+says which kinds of characters occur. Any other name is that of an input column, such as `pos`; its
+affixes are `pos.prefix1`, `pos.suffix3` and so on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from widemargin.loops.sequences.tokens import (
     find_edges,
 )
 
-#: What the bits of `flags` say.
+#: The meaning of the bits of `flags`.
 FLAG_NAMES = (
     "digit",
     "number",
@@ -47,7 +47,7 @@ FLAG_NAMES = (
 _END = chr(SEPARATOR)
 _SIMPLE = {"word": (WHOLE, 0), "lower": (WHOLE, 1), "shape": (SHAPE, 0), "runs": (RUNS, 0)}
 _AFFIX = re.compile(r"(?:(.+)\.)?(prefix|suffix)([1-9][0-9]?)")
-#: Tables of characters: of ASCII, of what most alphabets need, of all.
+#: Sizes of character tables: for ASCII, for most alphabets, for all code points.
 _SIZES = (0x80, 0x3000, 0x110000)
 
 
@@ -75,12 +75,12 @@ class TokenColumns:
     Parameters
     ----------
     names : sequence of str
-        The columns, see the top of this module.
+        The columns; see the top of this module.
 
     Attributes
     ----------
     inputs : list of str
-        The columns that the input must have beside the words.
+        The columns that the input must have besides the words.
 
     Examples
     --------
@@ -126,19 +126,19 @@ class TokenColumns:
         if missing:
             raise DataError(
                 f"the templates use the column {missing[0]!r}, which the input does not have"
-                f" (it has {', '.join(given)}); give it, or leave those templates out"
+                f" (it has {', '.join(given)}); add it, or leave those templates out"
             )
         return read_tokens(given["word"], [given[name] for name in self.inputs])
 
     def hashed(self, tokens: Tokens) -> np.ndarray:
         """All columns of all tokens as hashes, an array of uint64 (tokens, columns)."""
         hashes = np.empty((tokens.n, len(self.names)), np.uint64)
-        # Numbers of the types that the tagger uses, so that nothing is compiled twice.
+        # The same number types as in the tagger, so that nothing is compiled twice.
         fill_columns(*tokens, self.made, np.uint64(0), np.uint64(tokens.n), hashes, 0)
         return hashes
 
     def show(self, tokens: Tokens, column: int, token: int) -> str:
-        """What a column says of a token, in plain text."""
+        """The value of a column for a token, in plain text."""
         way, source, size = self.made[column].tolist()
         text = tokens.text(source, token)
         if way == PREFIX:
@@ -151,17 +151,17 @@ class TokenColumns:
 
 
 def read_tokens(words: Sequence[str], others: Sequence[Sequence[str]] = ()) -> Tokens:
-    """Join and encode words, the same in lower case, and other columns of as many strings."""
+    """Join and encode words, their lower case, and other columns of the same length."""
     n = len(words)
     texts = [_joined(words, n)]
-    # All at once, which is safe: the rule for a final sigma does not look across separators.
+    # All at once is safe: the rule for a final sigma does not look across separators.
     texts.append(texts[0].lower())
     texts += [_joined(column, n) for column in others]
     text = "".join(texts)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     edges = np.zeros((len(texts), n + 1), np.uint64)
     find_edges(codes, edges)
-    if n and edges[-1, n] != len(codes):  # to count the separators would take longer
+    if n and edges[-1, n] != len(codes):  # counting separators would take longer
         return read_tokens(_without_separators(words), [*map(_without_separators, others)])
     highest = 0 if text.isascii() else int(codes.max())
     return Tokens(codes, frozen(edges), _classes(_size(highest)))
@@ -170,7 +170,7 @@ def read_tokens(words: Sequence[str], others: Sequence[Sequence[str]] = ()) -> T
 def _joined(strings: Sequence[str], n: int) -> str:
     """Strings one after the other, each followed by a separator."""
     if len(strings) != n:
-        raise DataError(f"a column has {len(strings)} entries for {n} tokens; they must be as many")
+        raise DataError(f"a column has {len(strings)} entries for {n} tokens; give one per token")
     if not n:
         return ""
     try:
@@ -189,7 +189,7 @@ def _without_separators(strings: Sequence[str]) -> list[str]:
 
 
 def _size(highest: int) -> int:
-    """How large a table must be for a code point."""
+    """The size of the table that a code point needs."""
     return next(size for size in _SIZES if highest < size)
 
 

@@ -1,4 +1,4 @@
-"""A file of lines, cut into blocks of whole records; used by all readers of tables."""
+"""Cuts a file of lines into blocks of whole records, for all table readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from widemargin.data.readers.columns import TableSchema
 from widemargin.data.readers.sources import read_piece
 from widemargin.errors import DataError
 
-#: The longest single record (with an unclosed quote it would be the whole file).
+#: Maximum size of a single record (with an unclosed quote it would be the whole file).
 _LONGEST = 1 << 26
 
 
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 
 class OneByOne:
-    """A format whose records can be read one by one, to say what is wrong with them."""
+    """A format whose records can be read one by one, to report what is wrong with them."""
 
     def rows(
         self, block: RecordBlock, schema: TableSchema, label: str | None
@@ -76,7 +76,7 @@ def cut_blocks(
 ) -> Iterator[RecordBlock]:
     """Read a stream in blocks of whole records, of about `size` bytes.
 
-    For a `live` stream, a block is whatever has arrived, however little.
+    For a `live` stream, a block is whatever has arrived so far.
     """
     rest, line = b"", 1
     first, final = True, False
@@ -88,7 +88,7 @@ def cut_blocks(
             first = False
             if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise DataError(
-                    f"{source}:1: text in UTF-16; give the encoding utf-16, or convert the file"
+                    f"{source}:1: the text is UTF-16; give the encoding utf-16, or convert the file"
                 )
             data = data.removeprefix(b"\xef\xbb\xbf")
         cut = final and bool(data) and not data.endswith(b"\n")

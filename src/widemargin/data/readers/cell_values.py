@@ -1,4 +1,4 @@
-"""The values of cells and labels, or what is wrong with them."""
+"""Parse the values of cells and labels, or report what is wrong with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from widemargin.data.readers.columns import BLANKS, ENDLESS, FALSE, NUMBER, TRUE, CellError
 
 _NUMBER, _ENDLESS = re.compile(NUMBER), re.compile(ENDLESS)
-#: The same with a decimal comma.
+#: The pattern of a number with a decimal comma.
 _COMMA_NUMBER = re.compile(NUMBER.replace(r"\.", ","))
 #: Whole numbers up to this are exact as float64.
 _EXACT = 2**53
@@ -57,7 +57,7 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
     if value is None:
         return None
     if isinstance(value, (dict, list)):
-        raise CellError("nested values cannot be learned from; flatten or drop it")
+        raise CellError("nested values cannot be learned from; flatten or drop the column")
     if isinstance(value, str):
         if "\0" in value:
             raise CellError("a NUL character")
@@ -83,10 +83,10 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
 
 
 def label_kind(values: Iterable[Any], typed: bool) -> str:
-    """Whether labels are whole numbers or strings, judged by the first labels.
+    """Whether labels are whole numbers or strings, judging by the first labels.
 
-    Text (of CSV) that looks like a number is taken for one; strings of typed formats are not, and
-    there the first label decides.
+    In CSV, text that looks like a number is read as a number. In typed formats a string stays a
+    string, and the first label decides.
     """
     values = [value for value in values if value is not None]
     if typed:
@@ -124,7 +124,7 @@ def parse_label(value: Any, kind: str, missing: frozenset[str], needed: bool) ->
     except OverflowError:
         raise CellError(f"label {value} is not a finite number") from None
     if whole != value and isinstance(value, float):
-        raise CellError(f"label {value:g}: labels must be classes, these are measurements")
+        raise CellError(f"label {value:g}: labels must be classes, not measurements")
     if abs(whole) > (_EXACT if isinstance(value, float) else 2**63 - 1):
         raise CellError(f"label {value} is too large for a whole number")
     return whole

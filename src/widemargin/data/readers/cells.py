@@ -29,7 +29,7 @@ class Cells(NamedTuple):
         begins, ends = self.edges[:, j], self.edges[:, j + 1]
         if not len(begins):
             return []
-        # All bytes of the column, each cell with the byte that ends it, gathered at once.
+        # Gather all bytes of the column at once, each cell with the byte that ends it.
         lengths = ends - begins
         before = np.cumsum(lengths) - lengths
         places = np.repeat(begins - before, lengths)
@@ -40,7 +40,7 @@ class Cells(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Cells]) -> Cells:
-        """Concatenate the tokens of several."""
+        """Concatenate the tokens of several parts."""
         first = parts[0].text
         if all(part.text is first for part in parts):
             return cls(first, np.concatenate([part.edges for part in parts]))
@@ -56,7 +56,7 @@ class Columns(Mapping[str, list[str]]):
     Parameters
     ----------
     made : dict
-        Columns that are not, or no longer, those of the file.
+        Columns that are not in the file, or differ from it.
     cells, places
         The cells of the file, and the position of each named column.
     """
@@ -123,7 +123,7 @@ class Columns(Mapping[str, list[str]]):
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
-        """Concatenate the tokens of several with the same columns."""
+        """Concatenate the tokens of several parts with the same columns."""
         places, cells = parts[0]._places, [part._cells for part in parts]
         if None in cells or any(part._places != places for part in parts):
             places, found = {}, None
@@ -155,7 +155,7 @@ class LazyLines:
 
     @classmethod
     def joined(cls, parts: Sequence[LazyLines]) -> LazyLines:
-        """All lines of several."""
+        """Concatenate the lines of several parts."""
         return cls(_all_lines, parts)
 
 

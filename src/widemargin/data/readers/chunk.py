@@ -36,8 +36,8 @@ class Hashed(NamedTuple):
 
 
 def is_raw(examples: Any) -> bool:
-    """Whether these are the examples of a chunk, which only an encoder can make rows of."""
-    table = hasattr(examples, "column_names")  # of pyarrow, which need not be loaded
+    """Whether these are the raw examples of a chunk, which need an encoder to become rows."""
+    table = hasattr(examples, "column_names")  # pyarrow's, which need not be loaded
     return table or isinstance(examples, (Vectors, Texts, Hashed))
 
 
@@ -56,7 +56,7 @@ class Chunk(NamedTuple):
     raw : Vectors, Texts, Hashed or pyarrow.Table
         The examples: vectors, documents, named features, or columns.
     n : int
-        How many there are.
+        The number of examples.
     labels : Labels or None
         Their labels; None if the file has none.
     weights : array of float64, or None
@@ -79,17 +79,17 @@ class Flaw(NamedTuple):
     """A line that cannot be read."""
 
     line: int
-    column: int  # from 1; 0 if the whole line is meant
+    column: int  # from 1; 0 for the whole line
     message: str
 
 
 class Piece(NamedTuple):
-    """What was found in some lines; lines are counted from 0, the first of them."""
+    """The content of some consecutive lines, whose numbers count from 0."""
 
     raw: Any
     n: int
     labels: Labels | None
     weights: np.ndarray | None
     lines: np.ndarray
-    length: int  # how many lines there are, whatever is in them
+    length: int  # the number of lines, including blank and bad ones
     flaws: list[Flaw]

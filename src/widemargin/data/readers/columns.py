@@ -22,7 +22,7 @@ TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 BLANKS = " \t"
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-#: Infinity and NaN, which count as numbers but are refused.
+#: Infinity and NaN, which count as numbers but raise an error.
 ENDLESS = r"[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])"
 DATE = (
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([T ].*)?|[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{2,4}( .*)?"
@@ -31,9 +31,9 @@ DATE = (
 #: A number with a decimal comma.
 COMMA = r"[+-]?[0-9]+,[0-9]+"
 _NUMBER, _DATE = re.compile(NUMBER), re.compile(DATE)
-#: If at least this share of a column are numbers, its other cells are errors.
+#: If at least this fraction of a column are numbers, its other cells are errors.
 _NUMBERS = 0.95
-#: Numbers of columns, and what may separate cells apart from a tab.
+#: A column given by number, and the delimiters allowed besides a tab.
 _WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~")
 
 
@@ -57,9 +57,9 @@ class TableSchema:
     label_kind : "whole", "string" or None
         Whether labels are whole numbers or strings.
     header : bool
-        Whether the columns have names; without, they are c0, c1, ...
+        Whether the columns have names; otherwise they are called c0, c1, ...
     width : int
-        How many columns the file has, used or not; 0 if it may differ between lines.
+        The number of columns in the file, used or not; 0 if it may vary between lines.
     """
 
     columns: tuple[Column, ...]
@@ -98,28 +98,28 @@ class TableOptions:
     Attributes
     ----------
     label : str, int or None
-        The column of the labels. None: the one called "label", "class", "target" or "y", else
-        the last.
+        The label column. None: the one called "label", "class", "target" or "y", otherwise the
+        last.
     text : tuple
         Columns that hold documents. If there are any, other columns are features only if they
         are in `columns`: the numbers and names next to a text tend to give the answer away.
     drop : tuple
-        Columns that are ignored, whatever they hold.
+        Columns to ignore.
     columns : tuple
         If given, only these are used, besides the label and the texts.
     categories : tuple
-        Columns whose cells are names even if they look like numbers or dates.
+        Columns that are categories even if their cells look like numbers or dates.
     header : bool or None
         Whether the first line names the columns (CSV, TSV, labelled text). None: it does if none of
-        its cells is a number while some cells below are, or if one of them is the name of a column
-        asked for, or "label", "class" or "target"; for labelled text see `HeaderLine`.
+        its cells is a number while some cells below are, or if one of them is the name of a
+        requested column, or "label", "class" or "target"; for labelled text see `HeaderLine`.
     delimiter : str or None
-        What separates the cells of a line (CSV, TSV). None: a tab in TSV; in CSV a comma,
-        semicolon, tab or vertical bar, whichever the first lines suggest.
+        The separator between the cells of a line (CSV, TSV). None: a tab in TSV; in CSV a comma,
+        semicolon, tab or vertical bar, depending on the first lines.
     decimal : "." or ","
-        What separates the whole part of a number from its fraction (CSV, TSV).
+        The decimal separator (CSV, TSV).
     quote : bool or None
-        Whether a cell in double quotes may hold anything. None: yes in CSV, no in TSV.
+        Whether cells may be in double quotes. None: yes in CSV, no in TSV.
     missing_values : tuple of str
         Cells that stand for a missing value, in columns other than texts.
     skip_bad : int
@@ -131,7 +131,7 @@ class TableOptions:
     first : 0 or 1
         The number of the first column.
     weight : str, int or None
-        A column of numbers that say what an error on each example costs; never a feature.
+        A column with the weight (cost of an error) of each example; never a feature.
     row_groups : sequence of int or None
         The row groups of a Parquet file to read; None for all.
     """
@@ -179,14 +179,14 @@ class TableOptions:
 
 
 def listed(columns: Any) -> tuple[str | int, ...]:
-    """Columns as a tuple; a single one may stand alone."""
+    """Columns as a tuple, given a sequence or a single column."""
     return (columns,) if isinstance(columns, (str, int)) else tuple(columns)
 
 
 class Choice(NamedTuple):
     """Which columns of a file are used, and for what.
 
-    The column of the weights, if any, is the last of the features until a block is parsed.
+    The weight column, if any, is the last of the features until a block is parsed.
     """
 
     features: tuple[str, ...]
@@ -208,7 +208,7 @@ class CellError(Exception):
 def choose(
     names: Sequence[str], options: TableOptions, source: str, *, labelled: bool = True
 ) -> Choice:
-    """Find the columns asked for among those of a table; unless `labelled`, none has the labels."""
+    """Find the requested columns of a table; unless `labelled`, none of them holds labels."""
     schema = options.schema
     if schema is not None:
         label = schema.label
@@ -252,7 +252,7 @@ def choose(
 
 
 def _weight(names: Sequence[str], options: TableOptions, source: str) -> str | None:
-    """The column of the weights, which examples that are not learned from may lack."""
+    """The weight column, which may be missing except in training data."""
     given = options.weight
     if given is None or (options.schema is not None and given not in names):
         return None
@@ -264,7 +264,7 @@ def _if_any(name: str | None) -> tuple[str, ...]:
 
 
 def _label(names: Sequence[str], options: TableOptions, other: set[str], source: str) -> str | None:
-    """The column of the labels: the one given, one with a default name, or the last."""
+    """The label column: the one given, one with a default name, or the last."""
     if options.label is not None:
         named = isinstance(options.label, str) and not _WHOLE.fullmatch(options.label)
         if named and not options.need_label and options.label not in names:
@@ -278,7 +278,7 @@ def _label(names: Sequence[str], options: TableOptions, other: set[str], source:
     if not options.need_label:
         return None
     if not free:
-        raise DataError(f"{source}: no column for the labels (columns found: {_listed(names)})")
+        raise DataError(f"{source}: no label column (columns found: {_listed(names)})")
     return free[-1]
 
 
@@ -310,7 +310,7 @@ def find_column(column: str | int, names: Sequence[str], source: str, first: int
 
 
 def _listed(names: Iterable[str], most: int = 20) -> str:
-    """Names for a message, not too many of them."""
+    """Names for a message, at most `most` of them."""
     names = list(names)
     more = f", ... ({len(names)} in all)" if len(names) > most else ""
     return ", ".join(repr(name) for name in names[:most]) + more
@@ -328,7 +328,7 @@ def infer_kind(
     lines : array
         The line of each cell, for error messages.
     decimal : "." or ","
-        What numbers are written with.
+        The decimal separator.
     """
     import pyarrow.compute as pc
 
@@ -347,7 +347,7 @@ def infer_kind(
     if _NUMBER.fullmatch(present[0].as_py()):
         try:
             pc.cast(present, "float64")
-            return "number"  # by far the fastest test
+            return "number"  # the fastest test by far
         except ValueError:
             pass
     counted = present.value_counts()
@@ -368,7 +368,7 @@ def infer_kind(
         found, other = ("comma", ",") if decimal == "." else ("point", ".")
         refused = (
             f"numbers with a decimal {found}, found {first!r}: give --decimal {other}"
-            f" (decimal={other!r}), or name the column a category"
+            f" (decimal={other!r}), or declare the column a category"
         )
     if refused:
         row = pc.index(pc.is_valid(cells), True).as_py()

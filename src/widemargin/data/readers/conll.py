@@ -34,7 +34,7 @@ _BOM = "\ufeff"
 _NEWLINE = 10
 _BLANKS = re.compile("[ \t]+")
 _SPECIAL = re.compile(r"[1-9][0-9]*-[1-9][0-9]*|(?:0|[1-9][0-9]*)\.[1-9][0-9]*")
-#: A file without any of these has blanks between columns only.
+#: A file without any of these has blanks only between columns.
 _ODD = ("\r", "\n ", "\n\t", " \n", "\t\n")
 
 
@@ -62,19 +62,19 @@ def read_conll(
     format : {"conll", "conllu", "text"} or None
         "conll": one token per line, columns separated by blanks or tabs, and blank lines between
         sentences; lines that begin with -DOCSTART- are not tokens. "conllu": CoNLL-U. "text": one
-        sentence per line, words separated by blanks. None: judged by the name or first lines.
+        sentence per line, words separated by blanks. None: judging by the name or first lines.
     encoding : str
         The character encoding.
     plain : bool
         Read files that do not look like columns as text.
     words : int
-        The number of the column of the words in a "conll" file, from 1, if `columns` does not say.
+        The number of the column of the words in a "conll" file, from 1, if `columns` is not given.
     skip_bad : int
-        Leave out up to this many bad sentences instead of stopping at the first. What was wrong
-        with them is in `skipped` of the corpus.
+        Skip up to this many bad sentences instead of stopping at the first. The corpus lists what
+        was wrong with them in `skipped`.
     check : callable
-        With `skip_bad`: raises DataError if a corpus has a sentence that is bad in another way than
-        its format, such as a tree with a cycle.
+        With `skip_bad`: raises DataError if a corpus has a sentence that is well-formed but bad in
+        another way, such as a tree with a cycle.
 
     Raises
     ------
@@ -146,10 +146,10 @@ def _parse(
     words: int | None,
 ) -> Corpus:
     if words is not None and format != "conll":
-        raise DataError(f"{source}: is {format}, whose words are not in a column of your choice")
+        raise DataError(f"{source}: is {format}, whose words are in a fixed column")
     if format == "conllu":
         if columns is not None:
-            raise DataError(f"{source}: the columns of CoNLL-U have names already")
+            raise DataError(f"{source}: the columns of CoNLL-U have fixed names; leave out columns")
         return _parse_conllu(text, source)
     if format == "conll":
         return _parse_columns(text, source, columns, words)
@@ -173,8 +173,8 @@ def decode(content: bytes, source: str, encoding: str, errors: str = "strict") -
 class _CorpusLines:
     """A file as bytes, its lines, and which of them are blank.
 
-    `text` is parsed: it ends with a line end, and has no blanks at the ends of lines. The content
-    itself is kept to be written back.
+    `text` is parsed: it ends with a line end, and has no blanks at the ends of lines. The original
+    content is kept so that it can be written back.
     """
 
     def __init__(self, content: str, source: str) -> None:
@@ -199,7 +199,7 @@ class _CorpusLines:
         return self.text[self.begins[row] : self.ends[row]].tobytes().decode()
 
     def cells(self, rows: np.ndarray, between: str, width: int, expected: str) -> Cells:
-        """Where the cells of some lines are; an error if a line does not have `width` of them."""
+        """The positions of the cells in some lines; an error unless each line has `width` cells."""
         marks = np.flatnonzero(self.text == ord(between)).astype(self.ends.dtype)
         begins, ends = self.begins[rows], self.ends[rows]
         first = np.searchsorted(marks, begins)
@@ -267,13 +267,13 @@ def _parse_columns(
     width = head.count(between) + 1
     cells = lines.cells(rows, between, width, "the first line has")
     if words is not None and words > width:
-        raise DataError(f"{source}: has no column {words} of words, only 1 to {width}")
+        raise DataError(f"{source}: has no column {words} for the words, only columns 1 to {width}")
     if names is None:
         first, *others = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
         names = [*others[: (words or 1) - 1], first, *others[(words or 1) - 1 :]]
     elif len(names) != width or len(set(names)) != width:
         found = several(width, "column")
-        raise DataError(f"{source}: has {found}; the names given are {', '.join(names)}")
+        raise DataError(f"{source}: has {found}, but the names given are {', '.join(names)}")
     at = next((j for j, name in enumerate(names) if name in WORDS), 0)
     order = [at, *(j for j in range(width) if j != at)]
     columns = Columns({}, cells, {names[j]: j for j in order})
@@ -305,7 +305,7 @@ def _parse_conllu(text: str, source: str) -> Corpus:
 
 
 def _check_special(lines: _CorpusLines, row: int, number: str) -> None:
-    """Check the number of a line that is no token."""
+    """Check the number of a line that is not a token."""
     if not _SPECIAL.fullmatch(number):
         lines.fail(row, f"{number!r} is not the number of a token, range or empty node")
     first, _, last = number.partition("-")

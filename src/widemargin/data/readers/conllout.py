@@ -34,8 +34,7 @@ def write_conll(
     file : path or open text file
         Where to write.
     replaced : dict of str to list of str
-        New content of columns, one string per token. In "conll" a new name adds a column at the
-        end.
+        New content of columns, one string per token. In "conll", a new name appends a column.
     format : {"conll", "conllu"}
         The format for sentences from lists or plain text; by default conll, separated by tabs.
 
@@ -127,7 +126,7 @@ def _split_tabs(line: str) -> list[str]:
 
 
 def _made_anew(corpus: Corpus, replaced: Mapping[str, Sequence[str]], format: str) -> str:
-    """Lines for sentences that came from elsewhere."""
+    """Lines for sentences that were not read from a CoNLL file."""
     columns = {**corpus.columns, **replaced}
     if format == "conllu":
         nothing = ["_"] * corpus.tokens

@@ -59,9 +59,9 @@ class Corpus:
     layout : Layout or None
         What is needed to write the files back.
     values : TokenValues or None
-        Numbers that tokens carry beside their columns.
+        Numeric values of tokens, besides their columns.
     skipped : tuple of str
-        What was wrong with each sentence of the files that was left out.
+        What was wrong with each sentence that was skipped.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Corpus:
         if tags is not None:
             given["tag"] = tags
         if not given:
-            raise DataError("sentences: there is no column")
+            raise DataError("sentences: there are no columns")
         flat, lengths = {}, None
         for name, column in given.items():
             found = _lengths(name, column)
@@ -160,14 +160,14 @@ class Corpus:
         if isinstance(column, int):
             if column == 0 or abs(column) > len(names):
                 raise DataError(
-                    f"{self.source}: there is no column {column}, only 1 to {len(names)}"
+                    f"{self.source}: has no column {column}, only columns 1 to {len(names)}"
                 )
             return names[column - 1 if column > 0 else column]
         if column in names:
             return column
         if column in WORDS and names[0] in WORDS:
             return names[0]
-        raise DataError(f"{self.source}: has no column {column!r}; there are {', '.join(names)}")
+        raise DataError(f"{self.source}: has no column {column!r}; it has {', '.join(names)}")
 
     def column(self, column: str | int | None = None) -> list[str]:
         """A column as one string per token; given as in `name_of`."""
@@ -246,17 +246,17 @@ class Corpus:
 
 
 class Sentence(list[str]):
-    """The words of one sentence of a corpus, which also knows their other columns.
+    """The words of one sentence of a corpus, with access to their other columns.
 
-    It is a list of strings, and equal to one. A list of such sentences is taken wherever a corpus
-    is, with all columns: this is what scikit-learn makes of a part of a corpus.
+    It is a list of strings, and equal to one. A list of such sentences is accepted wherever a
+    corpus is, with all columns: scikit-learn makes such lists when it takes part of a corpus.
 
     Attributes
     ----------
     corpus : Corpus
         Where it comes from.
     number : int
-        Its place there, counted from 0.
+        Its position there, counted from 0.
     """
 
     def __init__(self, words: Iterable[str], corpus: Corpus, number: int) -> None:
@@ -275,7 +275,7 @@ class Sentence(list[str]):
 
     @property
     def values(self) -> TokenValues | None:
-        """The numbers that its words carry."""
+        """The numeric values of its words."""
         values, starts = self.corpus.values, self.corpus.starts
         if values is None:
             return None
@@ -283,7 +283,7 @@ class Sentence(list[str]):
 
 
 def gather(sentences: Sequence[Sentence]) -> Corpus:
-    """A corpus of sentences that come from corpora, in this order and with all columns."""
+    """A corpus of sentences taken from other corpora, in this order and with all columns."""
     parts, first = [], 0
     for at in range(1, len(sentences) + 1):
         if at == len(sentences) or sentences[at].corpus is not sentences[first].corpus:
@@ -305,7 +305,7 @@ def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:
         if part.names != first.names:
             raise DataError(
                 f"{part.source}: has the columns {', '.join(part.names)},"
-                f" {first.source} has {', '.join(first.names)}"
+                f" but {first.source} has {', '.join(first.names)}"
             )
     before = [0, *accumulate(part.tokens for part in parts)]
     sources: list[tuple[int, str]] = []
@@ -346,7 +346,7 @@ def _lengths(name: str, column: Sequence[Sequence[str]]) -> list[int]:
         if isinstance(sentence, str):
             raise DataError(
                 f"sentence {i + 1}: its {name}s are one string, {sentence[:20]!r}; give a list of"
-                " strings, as split() makes it"
+                " strings, such as split() returns"
             )
     return list(map(len, column))
 
@@ -369,5 +369,5 @@ def _check_types(name: str, column: Sequence[Sequence[Any]]) -> None:
             if not isinstance(cell, str):
                 raise DataError(
                     f"sentence {i + 1}: {name!r} holds {cell!r}, of type {type(cell).__name__};"
-                    " cells are strings"
+                    " cells must be strings"
                 )

@@ -23,18 +23,18 @@ from widemargin.errors import DataError
 from widemargin.markup.words import several
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
-#: What may separate cells, and how many lines are looked at to find out.
+#: Possible delimiters, and how many lines are examined to find the one in use.
 _DELIMITERS, _LINES = (",", ";", "\t", "|"), 20
 _QUOTED, _DECIMAL = re.compile(r'"(?:[^"]++|"")*+"'), re.compile(r"(?<=[0-9]),(?=[0-9])")
-#: A first line with such a cell is taken for a header. ("y" is too often a category.)
+#: A first line with such a cell is taken as a header. ("y" is too often a category.)
 _HEADER_NAMES = ("label", "class", "target")
 
 
 def find_delimiter(head: bytes, decimal: str = ".") -> str:
-    """What separates the cells of a CSV file that begins with these bytes.
+    """The delimiter of a CSV file that begins with these bytes.
 
     It is a character that occurs equally often in each of the first lines, preferably the comma
-    (unless all commas are, or may be, decimal commas); else the most frequent one in the first
+    (unless all commas are, or may be, decimal commas); otherwise the most frequent one in the first
     line.
 
     Examples
@@ -45,7 +45,7 @@ def find_delimiter(head: bytes, decimal: str = ".") -> str:
     text = _QUOTED.sub("", head.decode("utf-8", "replace").removeprefix("\ufeff"))
     lines = text.splitlines()
     if len(lines) > 1 and not text.endswith("\n"):
-        lines.pop()  # it may be cut
+        lines.pop()  # it may be incomplete
     lines = [line for line in lines if line.strip()][:_LINES] or [""]
     counts = {sign: {line.count(sign) for line in lines} for sign in _DELIMITERS}
     steady = [sign for sign in _DELIMITERS if len(counts[sign]) == 1 and 0 not in counts[sign]]
@@ -70,9 +70,9 @@ class Delimited(OneByOne):
     source : str
         The name of the file in error messages.
     delimiter : str
-        What separates cells.
+        The separator between cells.
     quoting : bool
-        Whether cells may be quoted, unless the options say so.
+        Whether cells may be quoted, unless the options decide.
     options : TableOptions
         How to read the table.
     """
@@ -114,7 +114,7 @@ class Delimited(OneByOne):
         return starts, np.searchsorted(newlines, starts), end
 
     def _are_regular(self, content: np.ndarray, quotes: np.ndarray) -> bool:
-        """Whether every first quote opens a cell and every second closes one, or is doubled."""
+        """Whether quotes alternately open and close cells, or are doubled within them."""
         before, after = ord(self.delimiter), (ord(self.delimiter), _RETURN, _NEWLINE, _QUOTE)
         opening, closing = quotes[0::2], quotes[1::2]
         left = content[opening[opening > 0] - 1]
@@ -125,7 +125,7 @@ class Delimited(OneByOne):
         )
 
     def _scan(self, data: bytes, final: bool) -> tuple[np.ndarray, int]:
-        """Find records one by one, where quotes are also used in other ways."""
+        """Find records one by one, for data in which quotes are also used in other ways."""
         starts, at = [], 0
         while at < len(data):
             record = self._record.match(data, at)
@@ -175,7 +175,7 @@ class Delimited(OneByOne):
         return [cell.decode("utf-8", "replace").strip(BLANKS) for cell, _ in cells]
 
     def _check_header(self, block: RecordBlock) -> None:
-        """Refuse names of columns that are not UTF-8: they would not be found again."""
+        """Raise an error if a column name is not UTF-8: it could not be found again."""
         for cell, at in self._split(block.data, int(block.starts[0])):
             try:
                 _decode(cell)
@@ -197,7 +197,7 @@ class Delimited(OneByOne):
         return named or any(number.fullmatch(cell) for cell in second[: len(first)])
 
     def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
-        """The columns of a block, read by Arrow; None if anything is in doubt."""
+        """The columns of a block, read by Arrow; None if anything is doubtful."""
         import pyarrow as pa
         from pyarrow import csv
 
@@ -237,7 +237,7 @@ class Delimited(OneByOne):
         return table if table.num_rows == len(block.starts) else None
 
     def _arrow_agrees(self, data: bytes) -> bool:
-        """Whether Arrow reads the quotes as we do.
+        """Whether Arrow interprets the quotes as this module does.
 
         It does not recognise a quote after a blank, and lets a quoted cell continue after its end.
         """
@@ -285,7 +285,7 @@ class Delimited(OneByOne):
         return cells
 
     def _split(self, data: bytes, at: int) -> list[tuple[bytes, int]]:
-        """The cells of the record that starts here, each with its place. Raises CellError."""
+        """The cells of the record that starts at `at`, each with its position. Raises CellError."""
         cells = []
         delimiter = ord(self.delimiter)
         while True:
@@ -323,7 +323,7 @@ class Delimited(OneByOne):
 def _starts(
     content: np.ndarray, ends: np.ndarray, newlines: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Records that end at some newlines, without blank ones."""
+    """Where the records that end at these newlines start, without blank ones."""
     starts = np.empty(len(ends), np.int64)
     starts[:1] = 0
     starts[1:] = ends[:-1] + 1

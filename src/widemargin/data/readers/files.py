@@ -42,7 +42,7 @@ class ReadOptions:
     Attributes
     ----------
     format : str or None
-        One of `FORMATS`; None: judged by the name or the first lines.
+        One of `FORMATS`; None: recognised from the name or the first lines.
     among : tuple of str
         The formats that are accepted.
     encoding : str
@@ -50,7 +50,7 @@ class ReadOptions:
     table : TableOptions
         Which columns of a table are used, and how.
     skip_bad : int
-        How many bad lines to skip at most, in all files together.
+        Maximum number of bad lines to skip, in all files together.
     dtype : float32 or float64
         The type of the values of vectors.
     threads : int
@@ -58,7 +58,7 @@ class ReadOptions:
     block : int
         Approximate number of bytes of text that are parsed at a time.
     live : bool
-        Yield the lines of a pipe as they arrive, however few.
+        Yield the lines of a pipe as soon as they arrive.
     """
 
     format: str | None = None
@@ -117,7 +117,7 @@ class Files:
         labelled = self.format == "labelled-text"
         self._header = HeaderLine(self.options.table.header) if labelled else None
         if self.format == "parquet" and not is_utf8(self.options.encoding):
-            raise DataError(f"{name_of(self.paths[0])}: is parquet, whose text is always UTF-8")
+            raise DataError(f"{name_of(self.paths[0])}: text in Parquet is always UTF-8")
 
     def _find_format(self) -> str:
         among = self.options.among
@@ -133,7 +133,7 @@ class Files:
                     stream.close()
                 else:
                     self._opened[path] = stream
-            if head or len(self.paths) == 1:  # an empty file goes with any format
+            if head or len(self.paths) == 1:  # an empty file fits any format
                 delimited = self.options.table.delimiter is not None
                 found[format_of(name_of(path), head, among, delimited)] = name_of(path)
         if len(found) > 1:
@@ -148,7 +148,7 @@ class Files:
 
     @property
     def size(self) -> int:
-        """Bytes on the disk; 0 if that is not known."""
+        """Bytes on disk; 0 if unknown."""
         return sum(map(self.bytes_of, self.paths)) if self.readable_again else 0
 
     @staticmethod
@@ -158,7 +158,7 @@ class Files:
 
     @property
     def expected_chunks(self) -> int:
-        """How many chunks there will be; 0 if that is not known."""
+        """The expected number of chunks; 0 if unknown."""
         if not self.readable_again or not all(map(self._can_be_cut, self.paths)):
             return 0
         return sum(-(-size_of(path) // self.options.block) for path in self.paths)
@@ -187,7 +187,7 @@ class Files:
     def ranges(self, size: int | None = None) -> list[Range] | None:
         """The byte ranges in which the files can be read in any order; None if they cannot.
 
-        Each has about `size` bytes; by default those of a block.
+        Each has about `size` bytes; by default the size of a block.
         """
         if self.format in TABLES or not self.readable_again:
             return None
@@ -195,7 +195,7 @@ class Files:
         return None if None in found else [one for some in found for one in some or []]
 
     def read(self, ranges: Sequence[Range]) -> Iterator[Chunk]:
-        """Read some ranges, in any order; the lines of chunks count from the first of them."""
+        """Read some ranges, in any order; line numbers count from the first of them."""
         threads = self.options.threads
         copies = self.format == "svmlight"
         return chunks_of(ranges, self._parse, self.patience, threads, self._header, copies)
@@ -206,7 +206,7 @@ class Files:
         return ranges_of(path, size or self.options.block)
 
     def _can_be_cut(self, path: str) -> bool:
-        """Whether a file can be entered in the middle, once a line end is found there."""
+        """Whether reading a file can start in the middle, at the next line end."""
         return is_utf8(self.options.encoding) and not compression_of(path)
 
     def _open(self, path: str) -> Any:

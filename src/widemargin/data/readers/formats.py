@@ -6,7 +6,7 @@ import re
 
 from widemargin.errors import DataError
 
-#: Every format, and the file extensions that stand for it.
+#: Every format and its file extensions.
 FORMATS = {
     "svmlight": ("svm", "svmlight", "libsvm", "scale"),
     "vw": ("vw",),
@@ -25,7 +25,7 @@ CORPORA = {
 }
 #: Formats of tables, read by Arrow in columns.
 TABLES = ("csv", "tsv", "parquet", "jsonl")
-#: Those whose lines are cells between delimiters.
+#: Formats of tables whose lines are cells separated by delimiters.
 DELIMITED = ("csv", "tsv")
 _COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _LINES = 20
@@ -61,7 +61,7 @@ def format_of(
     found = named or ("csv" if delimited and "csv" in among else _recognised(head))
     if found in among:
         return found
-    if set(CORPORA) <= set(among):  # whatever else has columns between blanks
+    if set(CORPORA) <= set(among):  # any other file with blank-separated columns
         return "text" if "text" in among and not _has_columns(head) else "conll"
     if "text" in among and len(among) < len(FORMATS) and not named:
         return "text"
@@ -72,7 +72,7 @@ def format_of(
             f" give the format (--format), one of {', '.join(labelled)}"
         )
     if found in CORPORA:
-        raise DataError(f"{name}: is {found}: sentences, which --learner tagger or parser learn")
+        raise DataError(f"{name}: holds sentences ({found}): use --learner tagger or parser")
     *most, last = among
     wanted = f"{', '.join(most)} or {last}" if most else last
     raise DataError(f"{name}: is {found}, where {wanted} is needed")
@@ -90,7 +90,7 @@ def _named(name: str) -> str:
 
 
 def _holds_documents(head: bytes) -> bool:
-    """Whether each line is a word, a tab and a document, from the first on."""
+    """Whether each line, including the first, is a word, a tab and a document."""
     cells = [line.split("\t") for line in _lines(head)]
     return (
         bool(cells)
@@ -100,13 +100,13 @@ def _holds_documents(head: bytes) -> bool:
 
 
 def _lines(head: bytes) -> list[str]:
-    """The first lines that are not blank; the last may be cut off."""
+    """The first nonblank lines; the last may be incomplete."""
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     lines = text.splitlines()
     if len(lines) > 1 and not text.endswith("\n"):
         lines.pop()  # it may be cut
     elif lines and len(head) >= _LONG and not text.endswith("\n"):
-        lines[0] = lines[0].rpartition(" ")[0] or lines[0]  # its last word may be cut
+        lines[0] = lines[0].rpartition(" ")[0] or lines[0]  # its last word may be incomplete
     return [line for line in lines if line.strip()][:_LINES]
 
 
@@ -160,6 +160,6 @@ def _has_columns(head: bytes) -> bool:
     text = head.decode("utf-8", "replace").replace("\r", "")
     blocks = [block for block in text.split("\n\n") if block.strip()]
     lines = [line for line in text.split("\n") if line.strip()]
-    widths = {len(line.split()) for line in lines[:-1]}  # the last may be cut
+    widths = {len(line.split()) for line in lines[:-1]}  # the last may be incomplete
     several = "\n\n" in text and len(lines) >= 2 * len(blocks)
     return several and len(widths) == 1 and min(widths) > 1

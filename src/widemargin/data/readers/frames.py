@@ -1,7 +1,7 @@
-"""Tables in memory, as the readers of files yield them: data frames, Arrow, dicts of columns.
+"""Read tables in memory as if they were files: data frames, Arrow, dicts of columns.
 
 What a cell means does not depend on where the table comes from: strings are stripped of blanks, and
-"?", "NA" and the like are missing, as in files. NaN is missing, too, as pandas has it.
+"?", "NA" and the like are missing, as in files. NaN is also missing, as in pandas.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def arrow_table(X: Any) -> Any:
     lengths = {len(column): name for name, column in zip(names, columns, strict=True)}
     if len(lengths) > 1:
         told = " and ".join(f"{name!r} has {n} rows" for n, name in sorted(lengths.items())[:2])
-        raise DataError(f"the columns are not equally long: {told}")
+        raise DataError(f"the columns have different lengths: {told}")
     return pa.table(dict(zip(names, columns, strict=True)))
 
 
@@ -125,19 +125,19 @@ def column_of_strings(X: Any) -> str | None:
 
 
 class Frame:
-    """A table in memory that is read as files are: `chunks` yields all of it at once.
+    """A table in memory that is read like files: `chunks` yields all of it at once.
 
     Parameters
     ----------
     X : data frame, Arrow table or dict of columns
         The table.
     y : array, optional
-        The labels, if they are not in the column that the options name.
+        The labels, if they are not in the label column of the options.
     options : ReadOptions
-        How to read it; without a schema, what the columns hold is decided by their types.
+        How to read it; without a schema, the types of the columns decide what they hold.
     """
 
-    #: Chunks that there are, and the names of the sources, as for files.
+    #: The number of chunks, and the names of the sources, as for files.
     expected_chunks, paths = 1, (_SOURCE,)
 
     def __init__(self, X: Any, y: Any, options: ReadOptions) -> None:
@@ -176,13 +176,13 @@ class Frame:
         name = getattr(y, "name", None)
         if name in names:
             raise DataError(
-                f"column {name!r} of X has the name of the labels y: pass y={name!r} if it holds"
-                " them, or drop it"
+                f"column {name!r} of X has the same name as the labels y: pass y={name!r} if it"
+                " holds them, or drop it"
             )
         return name if isinstance(name, str) else None
 
     def _take_labels(self) -> tuple[str, np.ndarray]:
-        """The name of the column of the labels, and what is in it; strings as in files."""
+        """The name of the label column and its content; strings are cleaned as in files."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -204,13 +204,13 @@ class Frame:
         return name, labels.astype(str) if labels.dtype.kind == "O" else labels
 
     def _take_weights(self, column: str | int) -> None:
-        """Take the column of the weights out of the table."""
+        """Take the weight column out of the table."""
         names = self._table.column_names
         if self.options.table.schema is not None and column not in names:
             return
         name = find_column(column, names, _SOURCE)
         if _kind(name, self._table.schema.field(name).type) != "number":
-            raise DataError(f"column {name!r} of the weights holds no numbers")
+            raise DataError(f"the weight column {name!r} does not hold numbers")
         self._table, self._weights = take_weights(self._table, name, lambda row: f"row {row}")
 
     def _find_schema(self, labels: Labels | None) -> TableSchema:
@@ -243,8 +243,8 @@ def _kind(name: str, arrow_type: Any) -> str:
 def conform(table: Any, schema: TableSchema, missing: Sequence[str]) -> Any:
     """The columns of a schema, found by name, in the types that a reader of files yields.
 
-    Whole numbers stand for the category of the same digits, 0 and 1 for booleans, and booleans for
-    the numbers 0 and 1. Other columns of the table are left out.
+    Where needed, whole numbers become categories of the same digits, 0 and 1 become booleans, and
+    booleans become 0 and 1. Other columns of the table are left out.
     """
     import pyarrow as pa
 
@@ -259,7 +259,7 @@ def conform(table: Any, schema: TableSchema, missing: Sequence[str]) -> Any:
 
 
 def _decoded(cells: Any) -> Any:
-    """One array, with the values of a dictionary in place of their numbers."""
+    """One array, with dictionary-encoded values decoded."""
     import pyarrow as pa
 
     if isinstance(cells, pa.ChunkedArray):
@@ -271,7 +271,7 @@ def _decoded(cells: Any) -> Any:
 
 
 def _as_kind(name: str, column: Any, kind: str, missing: frozenset[str]) -> Any:
-    """The cells of a column as those of this kind."""
+    """The cells of a column, converted to this kind."""
     import pyarrow as pa
 
     cells = _decoded(column)
@@ -306,7 +306,7 @@ def _numbers(name: str, cells: Any) -> Any:
         return numbers
     endless = pc.index(pc.is_inf(numbers), True).as_py()
     if endless >= 0:
-        raise DataError(f"row {endless}: column {name!r} is infinite; only finite numbers are used")
+        raise DataError(f"row {endless}: column {name!r} is infinite; remove or impute it")
     return pc.if_else(finite, numbers, pa.scalar(None, pa.float64()))
 
 

@@ -10,25 +10,25 @@ import numpy as np
 from widemargin.data.readers.chunk import Piece, Texts
 from widemargin.errors import DataWarning
 
-#: What people call the column of the labels.
+#: Common names of a label column.
 _NAMES = re.compile(
     "v1|labels?|class(es)?|class[_ ]?name|categor(y|ies)|targets?|sentiments?|polarity|topics?"
     "|intents?|emotions?|label[_ ]?name",
     re.IGNORECASE,
 )
-#: A name of the column of texts has at most this many words.
+#: Maximum number of words in the name of a text column.
 _WORDS = 3
 
 
 class HeaderLine:
-    """Leaves out the header of files of labelled text.
+    """Removes the header line of labelled-text files.
 
     Parameters
     ----------
     given : bool or None
-        Whether there is a header. None: the first line is one if its label is a usual name of a
-        column, such as "label" or "category", that no other line nearby has as its label, and the
-        rest has at most three words; a warning says so.
+        Whether there is a header. None: the first line is one if its label is a common column name,
+        such as "label" or "category", that no other line nearby has as its label, and the rest has
+        at most three words; this gives a warning.
     """
 
     def __init__(self, given: bool | None) -> None:
@@ -36,7 +36,7 @@ class HeaderLine:
         self._told: set[str] = set()
 
     def drop(self, piece: Piece, source: str) -> Piece:
-        """What was found in the first lines of a file, without its header."""
+        """The first piece of a file, without its header."""
         if self._given is False:
             return piece
         if self._given:
@@ -46,7 +46,7 @@ class HeaderLine:
         if source not in self._told:
             self._told.add(source)
             warnings.warn(
-                f"{source}:{piece.lines[0] + 1}: the first line, {_label(piece)!r}, is taken for a"
+                f"{source}:{piece.lines[0] + 1}: the first line, {_label(piece)!r}, is taken as a"
                 " header; if it is an example, give --no-header (header=False)",
                 DataWarning,
                 stacklevel=2,
@@ -73,7 +73,7 @@ def _looks_like_header(piece: Piece) -> bool:
 
 
 def _without_first(piece: Piece) -> Piece:
-    """Leave out the first line that is not blank, good or bad."""
+    """Drop the first nonblank line, whether good or bad."""
     if piece.flaws and (not piece.n or piece.flaws[0].line < piece.lines[0]):
         return piece._replace(flaws=piece.flaws[1:])
     if not piece.n:

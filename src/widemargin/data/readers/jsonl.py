@@ -21,12 +21,12 @@ from widemargin.data.readers.columns import (
 from widemargin.errors import DataError
 
 _SPACE = " \t\r"
-#: A line with more brackets than this is not given to Arrow.
+#: A line with more brackets than this is not passed to Arrow.
 _DEEPEST = 1000
 
 
 class JsonLines(OneByOne):
-    """A table of one object per line: its keys are the columns, an absent key a missing value.
+    """A table with one object per line: keys are columns, and an absent key is a missing value.
 
     Keys that are not used, and keys that do not occur in the first chunk, are ignored. Blank lines
     are skipped.
@@ -98,7 +98,7 @@ class JsonLines(OneByOne):
             if name in choice.text or name in choice.categories:
                 kinds[name] = "text" if name in choice.text else "category"
             elif pa.types.is_nested(found):
-                kinds[name] = "category"  # refused with its line when it is read
+                kinds[name] = "category"  # an error with its line when it is read
             else:
                 kinds[name] = kind_of_type(name, found)
         strings = {name: "text" for name, kind in kinds.items() if kind == "category"}
@@ -121,7 +121,7 @@ class JsonLines(OneByOne):
         return [row.label for row in rows if isinstance(row, Row)]
 
     def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
-        """The columns of a block, read by Arrow; None if anything is in doubt."""
+        """The columns of a block, read by Arrow; None if anything is doubtful."""
         import pyarrow as pa
 
         types = {"number": pa.float64(), "boolean": pa.bool_()}
@@ -186,7 +186,7 @@ def _lines_are_objects(data: bytes, starts: np.ndarray) -> bool:
     """Whether every line begins with { and ends with }.
 
     Then, and if there are as many objects as lines, each line is one object. (Arrow also reads
-    objects across lines, and crashes on a first line that says null.)
+    objects that span lines, and crashes if the first line is null.)
     """
     content = np.frombuffer(data, np.uint8)
     if np.any(content[starts] != ord("{")):
@@ -253,7 +253,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_read_f
 
 
 def walk_object(text: str) -> list[tuple[str, Any, int]]:
-    """The keys and values of the object that a line holds, and where each value is.
+    """The keys and values of the object in a line, and the position of each value.
 
     Raises CellError, with the position (from 0) of the error.
     """
@@ -304,8 +304,8 @@ def _decode(text: str, at: int, decode: Any, key: str | None = None) -> Any:
         raise CellError(f"key {key!r}: {bad.reason}", at) from None
     except RecursionError:
         raise CellError("not JSON: nested too deeply", at) from None
-    except ValueError:  # more digits than Python converts
-        raise CellError(f"key {key!r}: a number of too many digits", at) from None
+    except ValueError:  # more digits than Python's limit
+        raise CellError(f"key {key!r}: a number with too many digits", at) from None
 
 
 def _skip(text: str, at: int) -> int:

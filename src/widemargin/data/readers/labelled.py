@@ -63,7 +63,7 @@ def _piece(
     wrong: dict[str, np.ndarray],
     at: np.ndarray,
 ) -> Piece:
-    """What was found, without the bad lines."""
+    """The content of the lines, without the bad ones."""
     found = []
     number = lines.number
     good = np.ones(len(number), bool)
@@ -107,7 +107,7 @@ class _LabelledLines(NamedTuple):
     starts: np.ndarray
     marks: np.ndarray
     ends: np.ndarray
-    length: int  # how many lines there are in all
+    length: int  # total number of lines
 
 
 def _lines(text: np.ndarray, marks: tuple[int, int], blank: bool = False) -> _LabelledLines:

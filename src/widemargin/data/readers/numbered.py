@@ -1,4 +1,4 @@
-"""Labels that are numbers: integers, each a class."""
+"""Numeric labels: integers, each of them a class."""
 
 from __future__ import annotations
 

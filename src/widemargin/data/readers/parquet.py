@@ -1,4 +1,4 @@
-"""Parquet: typed columns, in batches of rows. The types decide what can be a feature."""
+"""Parquet: typed columns, in batches of rows. The types determine which columns can be features."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Parquet(OneByOne):
     def _batches(
         self, size: int, columns: list[str], groups: list[int], first: int
     ) -> Iterator[RecordBlock]:
-        """Batches of consecutive row groups, whose first row has this number."""
+        """Batches of consecutive row groups; `first` is the number of their first row."""
         import pyarrow as pa
 
         batches = self._file.iter_batches(batch_size=size, columns=columns, row_groups=groups)
@@ -114,7 +114,7 @@ class Parquet(OneByOne):
         return kinds, block.data[choice.label].unique().to_pylist()
 
     def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
-        """The columns of a block in their types; None if anything is in doubt."""
+        """The columns of a block in their types; None if anything is doubtful."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -174,7 +174,7 @@ def row_group_sizes(path: str) -> list[int]:
 
 
 def _neighbours(groups: Iterable[int]) -> list[list[int]]:
-    """Numbers as runs of consecutive ones.
+    """Group numbers into runs of consecutive ones.
 
     >>> _neighbours([0, 1, 4, 5, 7])
     [[0, 1], [4, 5], [7]]

@@ -1,8 +1,8 @@
 """From blocks of a table to columns and labels: by Arrow, or line by line where it fails.
 
-A block that Arrow refuses, or that holds anything in doubt, is halved until the rest is small. The
-rest is read line by line, which finds the exact line and column of an error, or reads what Arrow
-cannot.
+A block that Arrow rejects, or that holds anything doubtful, is halved until the remainder is small.
+The remainder is read line by line, which finds the exact line and column of an error, or reads what
+Arrow cannot.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEMA_KEY = b"widemargin"
 
 
 class ParsedBlock(NamedTuple):
-    """What was found in a block: rows, and messages about bad lines."""
+    """The content of a block: rows, and messages about bad lines."""
 
     table: Any
     labels: Labels
@@ -135,7 +135,7 @@ _NO_LABELS = Labels(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def _number_labels(values: list[int | str | None], codes: np.ndarray) -> Labels:
-    """Make the values of labels distinct, in order of first appearance."""
+    """Number the distinct labels in order of first appearance."""
     number: dict[Any, int] = {}
     own = [-1 if value is None else number.setdefault(value, len(number)) for value in values]
     if not len(codes):

@@ -16,13 +16,13 @@ from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.threads import reading_pool
 
-#: Takes lines, and the most bad ones to look for; compiled, and releases the GIL.
+#: Takes lines and the maximum number of bad ones to find; compiled, and releases the GIL.
 Parse = Callable[[np.ndarray, int], Piece]
 
 
 @dataclass
 class Patience:
-    """How many bad lines may be skipped, and which were (a file may be read many times)."""
+    """How many bad lines may be skipped, and which ones were (a file may be read many times)."""
 
     allowed: int = 0
     known: set[tuple[str, int | str]] = field(default_factory=set)
@@ -33,14 +33,14 @@ class Patience:
         return len(self.known)
 
     def bear(self, source: str, flaws: Iterable[Flaw]) -> None:
-        """Count bad lines; the first that is one too many is an error."""
+        """Count bad lines; raise an error for the first that exceeds the limit."""
         for flaw in flaws:
             if (source, flaw.line) not in self.known and self.skipped == self.allowed:
                 raise DataError(describe(source, flaw, self.allowed))
             self.known.add((source, flaw.line))
 
     def left(self, source: str) -> int:
-        """How many bad lines are still allowed in a source that is read from the front."""
+        """How many bad lines are still allowed in a source that is read from the start."""
         return self.allowed - sum(name != source for name, _ in self.known)
 
 
@@ -61,13 +61,14 @@ def chunks_of(
 ) -> Iterator[Chunk]:
     """Read blocks, several at a time, and yield what they hold in order.
 
-    If `parse` copies all that it keeps of the text, the memory of one block serves the next.
+    If `parse` copies everything it keeps of the text, blocks reuse the same memory.
 
     Line numbers of ranges that are not read consecutively from the start of a file count from the
-    first range, because counting all lines before would read them; a bad line is an exception.
+    first range, because counting the lines before it would mean reading them; this is done only for
+    a bad line.
     """
     line, follows, counted = 1, ("", 0), True
-    # A header may look like one bad line more.
+    # A header may look like one more bad line.
     flaws = patience.allowed + 1 + (header is not None)
     for block, piece in _side_by_side(blocks, parse, flaws, threads, Room() if copies else None):
         source = block.source
@@ -99,7 +100,7 @@ def _side_by_side(
     try:
         for block in blocks:
             waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws, room)))
-            # One more than there are threads, so that none waits for the consumer.
+            # One more than the number of threads, so that none waits for the consumer.
             while len(waiting) > threads + 1:
                 done, future = waiting.popleft()
                 yield done, future.result()

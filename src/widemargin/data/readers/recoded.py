@@ -1,4 +1,4 @@
-"""Text in any character encoding, as the UTF-8 that all readers parse."""
+"""Converts text in any character encoding to UTF-8, which all readers parse."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Recoded(io.RawIOBase):
         self._line, self._ended = 1, False
 
     def readable(self) -> bool:
-        """Yes."""
+        """Always true."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with what has arrived; returns the number of bytes, 0 at the end."""
+        """Fill a buffer with what has arrived; returns the number of bytes, or 0 at the end."""
         while not self._ready and not self._ended:
             piece = self._stream.read1(len(buffer))
             self._ended = not piece
@@ -67,7 +67,7 @@ class Recoded(io.RawIOBase):
         try:
             return self._decoder.decode(piece, final=self._ended)
         except UnicodeDecodeError as error:
-            # Bytes of a character that began in the piece before are part of what was decoded.
+            # What was decoded includes the bytes of a character that began in the previous piece.
             good = piece[: max(0, error.start - len(before[0]))]
             self._decoder.setstate(before)
             line = self._line + self._decoder.decode(good).count("\n")

@@ -1,4 +1,4 @@
-"""Leave out bad sentences of a file, up to a number, instead of stopping at the first."""
+"""Skip bad sentences of a file, up to a limit, instead of stopping at the first."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from widemargin.markup.words import several
 
 #: A byte that could not be decoded.
 _UNDECODED = re.compile("[\udc80-\udcff]")
-#: A line that begins a document is not the first one of a sentence.
+#: A line that begins a document is not part of a sentence.
 _DOCUMENT = "-DOCSTART-"
 
-#: Makes a corpus of text, or raises an error.
+#: Makes a corpus from text, or raises an error.
 Parse = Callable[[str], Corpus]
 
 
@@ -32,17 +32,17 @@ class _Block(NamedTuple):
 
 @dataclass
 class SkippedSentences:
-    """Bad sentences that were left out, from all files that are read together.
+    """Bad sentences that were skipped, in all files that are read together.
 
     Attributes
     ----------
     most : int
-        How many may be left out.
+        Maximum number to skip.
     check : callable or None
-        Raises DataError if the sentences of a corpus are bad in a way that their reader does not
-        see, such as trees with cycles.
+        Raises DataError if the sentences of a corpus are bad in a way that the reader does not
+        detect, such as trees with cycles.
     flaws : list of str
-        What was wrong with each that was left out, with its file and line.
+        What was wrong with each skipped sentence, with its file and line.
     """
 
     most: int
@@ -52,8 +52,8 @@ class SkippedSentences:
     def read(self, text: str, source: str, format: str, parse: Parse) -> Corpus:
         """The good sentences of a text.
 
-        They are found by halves: where a half cannot be read, its own halves are tried. So the time
-        for one bad sentence is that of reading the text about twice more.
+        They are found by bisection: where a half cannot be read, its own halves are tried. So one
+        bad sentence costs about as much as reading the text twice more.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class SkippedSentences:
         """
         lines = text.split("\n")
         blocks = _blocks(lines, single=format == "text")
-        # The number of columns is that of the first line, so parts are read with that line before.
+        # The first line determines the number of columns, so it is read before each part.
         opening = _first_token(lines) if format == "conll" else None
 
         def attempt(part: Sequence[_Block], at: int | None = None) -> None:
@@ -94,7 +94,7 @@ class SkippedSentences:
             self.check(corpus)
 
     def _good(self, blocks: Sequence[_Block], attempt: Callable[..., None]) -> Sequence[_Block]:
-        """Those blocks that can be read; the others are counted."""
+        """The blocks that can be read; the others are counted."""
         try:
             attempt(blocks)
         except DataError:
@@ -106,7 +106,7 @@ class SkippedSentences:
         return blocks
 
     def _bear(self, block: _Block, attempt: Callable[..., None]) -> None:
-        """Count a bad sentence; one too many is an error."""
+        """Count a bad sentence; raise an error if there are too many."""
         try:
             attempt([block], block.first)
         except DataError as error:

@@ -1,8 +1,8 @@
 """Where bytes come from: files, globs, compressed files, standard input; in blocks of whole lines.
 
 An uncompressed file is cut into byte ranges (path, start, end). The lines that begin within a range
-belong to it, so that a range can be read without knowing the others. Pipes and compressed files,
-which cannot be entered in the middle, are read from the front and cut after a line end.
+belong to it, so that ranges can be read independently. Pipes and compressed files, which cannot be
+read from the middle, are read from the start and cut after a line end.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from widemargin.stores.addresses import (
 
 #: The name of standard input on the command line, and in error messages.
 STANDARD_INPUT, _STANDARD_INPUT_NAME = "-", "<stdin>"
-#: Bytes of text that are parsed at a time.
+#: Number of bytes of text parsed at a time.
 BLOCK_BYTES = 1 << 22
 #: Bytes read past the end of a range at first, for the rest of its last line.
 _BEYOND = 1 << 16
-#: A longer line is refused: the file is probably not text.
+#: A longer line is an error: the file is probably not text.
 _LONGEST_LINE = 1 << 30
 _NEWLINE, _NUL = 10, 0
 _MAGIC = {
@@ -57,10 +57,10 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Room(threading.local):
-    """Memory that each thread reads blocks into, one after another.
+    """A buffer per thread, into which blocks are read one after another.
 
-    Fresh memory costs about as much as reading into it: of 2.3 s that a file of 1 GB kept the
-    processor busy, it took 0.2.
+    Fresh memory costs about as much as reading into it: it took 0.2 s of the 2.3 s of processor
+    time for a file of 1 GB.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Room(threading.local):
 
 
 class LineBlock(Protocol):
-    """Some whole lines of a source, possibly not read yet."""
+    """Some whole lines of a source, which may not have been read yet."""
 
     @property
     def source(self) -> str:
@@ -88,12 +88,12 @@ class LineBlock(Protocol):
         """Whether the file begins with these lines."""
 
     def load(self, room: Room | None = None) -> np.ndarray:
-        """The bytes, which end with a line end; possibly in this room, until it is used again."""
+        """The bytes, ending with a line end; possibly in `room`, valid until it is reused."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The lines of a file that begin from byte `start` up to byte `end`."""
+    """The lines of a file that begin at byte `start` or later, but before byte `end`."""
 
     path: str
     start: int
@@ -134,7 +134,7 @@ class Range:
                 _check_encoding(bytes(text[: min(size, 2)]), self.source)
             begins = text.find(b"\n", 0, size) + 1 if self.start > 0 else 0
             if begins >= inside or (begins == 0 and self.start > 0):
-                return _as_lines(b"", first=False)  # an earlier line spans the whole range
+                return _as_lines(b"", first=False)  # an earlier line covers the whole range
             ends = text.find(b"\n", inside - 1, size) + 1
             whole: Any = memoryview(text)
             if ends == 0:
@@ -145,7 +145,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines that have been read already."""
+    """Lines that have already been read."""
 
     source: str
     text: np.ndarray
@@ -181,7 +181,7 @@ def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str
 
 
 def check_readable(path: str) -> None:
-    """Raise an error that says why a file cannot be read, if it cannot."""
+    """Raise an error that says why, if a file cannot be read."""
     if is_address(path):
         check_address(path)
         return
@@ -208,7 +208,7 @@ def is_seekable(path: str) -> bool:
 
 
 def compression_of(path: str) -> str:
-    """The compression of a regular file, judged by its first bytes, or an empty string."""
+    """The compression of a regular file, recognised from its first bytes, or an empty string."""
     if is_address(path):
         return _recognised(read_bytes(path, 0, 6))
     with open(path, "rb") as file:
@@ -220,7 +220,7 @@ def _recognised(head: bytes) -> str:
 
 
 def open_bytes(path: str, encoding: str = UTF8) -> io.BufferedReader:
-    """Open a source for reading from front to back, decompressed and in UTF-8."""
+    """Open a source for sequential reading, decompressed and in UTF-8."""
     stream = _open_decompressed(path)
     if is_utf8(encoding):
         return stream
@@ -274,7 +274,7 @@ class _Guarded(io.RawIOBase):
 
 
 def _open_range(part: Range) -> Any:
-    """Open the file of a range; of an address, only the bytes that it needs are fetched."""
+    """Open the file of a range; of a remote file, only the bytes needed are fetched."""
     if not is_address(part.path):
         return open(part.path, "rb", buffering=0)
     start = max(0, part.start - 1)
@@ -282,13 +282,13 @@ def _open_range(part: Range) -> Any:
 
 
 class _Fetched(io.RawIOBase):
-    """Bytes of an address from `start`: the first of them in one request, the others in more."""
+    """Bytes of a remote file from `start`: those up to `end` in one request, later ones in more."""
 
     def __init__(self, path: str, start: int, end: int) -> None:
         self._path, self._at, self._have = path, start, read_bytes(path, start, end)
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        return self._at  # it was opened where it is read from
+        return self._at  # already at the position to read from
 
     def read(self, size: int = -1) -> bytes:
         if not self._have:
@@ -315,7 +315,7 @@ def lines_of(
 ) -> Iterator[Lines]:
     """Cut a stream after line ends, into blocks of about `size` bytes.
 
-    For a `live` stream, a block is whatever has arrived, however little.
+    For a `live` stream, a block is whatever has arrived so far.
     """
     first, rest = True, b""
     while True:
@@ -336,7 +336,7 @@ def lines_of(
 
 
 def read_piece(stream: Any, size: int, live: bool) -> bytes:
-    """Read about `size` bytes; of a `live` stream whatever has arrived, or its next bytes."""
+    """Read about `size` bytes; from a `live` stream, what has arrived, or else its next bytes."""
     return stream.read1(size) if live else read_up_to(stream, size)
 
 

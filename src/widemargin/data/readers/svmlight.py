@@ -62,14 +62,14 @@ def parse_lines(text: np.ndarray, flaws: int, dtype: type = np.float64) -> Piece
         reached = reached._replace(place=after)
         if len(found) == flaws:
             break
-    reached = Reached(*map(int, reached))  # with the compiler off, these are numpy's
+    reached = Reached(*map(int, reached))  # numpy numbers if the compiler is off
     n, rows = reached.values, reached.rows
     wrong = _read_slow_numbers(text, out, reached, largest, flaws)
     for flaw in bad_labels(text, out.labels[:rows], out.lines[:rows], flaws):
         wrong[flaw.line] = flaw
     if wrong:
         found = sorted([*found, *wrong.values()])[:flaws]
-        if len(found) < flaws:  # rare enough to simply read again
+        if len(found) < flaws:  # rare, so just read again
             again = parse_lines(without_lines(text, wrong), flaws, dtype)
             return again._replace(flaws=found)
         rows = 0
@@ -101,7 +101,7 @@ def _flaw(text: np.ndarray, reached: Reached, why: int) -> Flaw:
 def _read_slow_numbers(
     text: np.ndarray, out: Parsed, reached: Reached, largest: float, flaws: int
 ) -> dict[int, Flaw]:
-    """Let Python read numbers that the loop could not; returns the first lines with huge values."""
+    """Parse the numbers that the loop could not; returns the first lines with huge values."""
     wrong: dict[int, Flaw] = {}
     for slot, begins, ends in out.slow[: reached.slow].tolist():
         number = text[begins:ends].tobytes().decode()

@@ -40,9 +40,9 @@ from widemargin.markup.words import several
 from widemargin.parameters import check_choice
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
-#: With at least this many examples, labels half of which are distinct are not classes.
+#: From this many examples on, labels of which half are distinct are not classes.
 _MANY = 1000
-#: Types are decided by a sample of at least the first, and about the second number of bytes.
+#: Size in bytes of the sample that decides the types: the minimum, and about how much is enough.
 _SAMPLE, _ENOUGH = 1 << 16, 1 << 22
 
 
@@ -64,22 +64,22 @@ def read_table(
     name : str
         The name of the file in error messages.
     format : "csv", "tsv", "jsonl" or "parquet"
-        CSV may quote cells; TSV does not, unless `options.quote` says so.
+        Cells may be quoted in CSV, but not in TSV, unless `options.quote` decides.
     options : TableOptions
         Which columns to use, and how.
     chunk_bytes : int
         Approximate size of a chunk.
     threads : int
-        How many chunks are parsed in parallel. The chunks do not depend on it.
+        Number of chunks parsed in parallel; it does not affect the chunks.
     live : bool
-        Yield the records of a pipe as they arrive, however few, if `options` has the schema.
+        Yield the records of a pipe as soon as they arrive, if `options` has the schema.
 
     Returns
     -------
     TableChunks
         An iterator over chunks; the `raw` of each is a pyarrow.Table of the features, numbers as
         float64. Types are decided by the first chunk (at most 4 MB of it) and apply to all; a
-        column without any value there is taken for numbers.
+        column without any value there is taken to hold numbers.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class TableChunks:
     Attributes
     ----------
     schema : TableSchema or None
-        What the columns hold; known with the first chunk.
+        What the columns hold; known after the first chunk.
     bad : list of str
         For each line that was skipped, what was wrong with it.
     """
@@ -117,7 +117,7 @@ class TableChunks:
         self.schema: TableSchema | None = None
         self.bad: list[str] = []
         self._options = options
-        # The first record cannot tell what columns hold: that has to be known.
+        # The first record alone does not show what columns hold: that must be known beforehand.
         self._live = live and (options.schema is not None or bool(options.text))
         # Several threads would wait for more blocks before yielding the first.
         self._threads = 1 if self._live else threads
@@ -143,7 +143,7 @@ class TableChunks:
     def _read_parquet(self, stream: Any, size: int) -> Iterator[Chunk]:
         self._format = parquet = Parquet(stream, self.source, self._options)
         choice = choose(parquet.names, self._options, self.source)
-        parquet.infer(None, choice)  # refuse bad types before anything is read
+        parquet.infer(None, choice)  # reject bad types before reading anything
         blocks = parquet.blocks(size, choice)
         first = next(blocks, None)
         if first is not None:
@@ -268,7 +268,7 @@ class TableChunks:
             columns = tuple(Column(name, kinds[name]) for name in choice.features)
         for name, kind_found in columns:
             if name == choice.weight and kind_found != "number":
-                raise DataError(f"{self.source}: column {name!r} of the weights holds no numbers")
+                raise DataError(f"{self.source}: the weight column {name!r} does not hold numbers")
         width = len(form.names) if isinstance(form, Delimited) else 0
         return TableSchema(columns, choice.label, kind, form.header, width)
 
@@ -279,14 +279,14 @@ def _place(source: str, lines: np.ndarray, row: int) -> str:
 
 
 def _with_weight(schema: TableSchema | None, choice: Choice) -> TableSchema | None:
-    """A known schema with the column of the weights, which the one of a model does not have."""
+    """A known schema plus the weight column, which the schema of a model does not have."""
     if schema is None or choice.weight is None or choice.weight in dict(schema.columns):
         return schema
     return replace(schema, columns=(*schema.columns, Column(choice.weight, "number")))
 
 
 class _Again:
-    """A stream whose first bytes, which have been read, are read again."""
+    """A stream preceded by first bytes that were already read from it."""
 
     def __init__(self, head: bytes, stream: Any) -> None:
         self._head, self._stream = head, stream
@@ -345,7 +345,7 @@ def _join(blocks: list[RecordBlock]) -> RecordBlock:
 
 
 def _in_order(work: Any, items: Iterator[Any], threads: int) -> Iterator[Any]:
-    """Process items in parallel, a few ahead; results come in order."""
+    """Process items in parallel, a few ahead; yield results in order."""
     if threads == 1:
         yield from map(work, items)
         return

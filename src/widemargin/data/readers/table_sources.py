@@ -19,7 +19,7 @@ def in_memory(X: Any) -> bool:
 
 
 def open_table(X: Any, y: Any, options: ReadOptions, width: int | None = None) -> Files | Frame:
-    """A table as readers yield it.
+    """Open a table, from files or in memory, for reading in chunks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Numbers that tokens carry, by name: sparse, as most tokens have few of all names."""
+"""Named numeric values of tokens, stored sparsely, as most tokens have few of them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class TokenValues:
     Attributes
     ----------
     names : tuple of str
-        What the numbers are called.
+        The names of the values.
     starts : array of int64, one longer than there are tokens
         Token i has the numbers from starts[i] up to starts[i + 1].
     codes : array of uint32
-        Of each number the place of its name.
+        The index of each number's name in `names`.
     amounts : array of float64
         The numbers.
 
@@ -63,7 +63,7 @@ class TokenValues:
         )
 
     def recoded(self, places: Mapping[str, int]) -> TokenValues:
-        """The same values with names at other places; those without a place are left out."""
+        """The same values with other name indices; names without an index are left out."""
         if list(places.items()) == list(zip(self.names, range(len(self.names)), strict=True)):
             return self
         to = np.array([places.get(name, -1) for name in self.names], np.int64)
@@ -79,7 +79,7 @@ class TokenValues:
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[TokenValues | None, int]]) -> TokenValues | None:
-        """The values of corpora one after another, given with their numbers of tokens."""
+        """Concatenate the values of corpora, each given with its number of tokens."""
         if all(values is None for values, _ in parts):
             return None
         names = dict.fromkeys(name for values, _ in parts if values for name in values.names)

@@ -55,7 +55,7 @@ def parse_vw_lines(
     wrong = bad_labels(text, out.labels[:n], out.lines[:n], flaws, need_label)
     if wrong:
         found = sorted([*found, *wrong])[:flaws]
-        if len(found) < flaws:  # rare enough to simply read again
+        if len(found) < flaws:  # rare, so just read again
             lines = [flaw.line for flaw in wrong]
             again = parse_vw_lines(without_lines(text, lines), flaws, dtype, need_label)
             return again._replace(flaws=found)
@@ -73,7 +73,7 @@ def parse_vw_lines(
 
 
 def _parse(text: np.ndarray, out: Parsed, flaws: int, largest: float) -> tuple[Reached, list[Flaw]]:
-    """Run the loop over the text, past bad lines, and read numbers that the loop cannot."""
+    """Run the loop over the text, skipping bad lines, and parse numbers that the loop cannot."""
     reached, found = Reached(0, 0, 0, 0), list[Flaw]()
     nothing = known = frozen(np.empty(0))
     stopped = -1

@@ -1,4 +1,4 @@
-"""The column of a table that says what an error on each example costs."""
+"""The weight column of a table: the cost of an error on each example."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from widemargin.errors import DataError
 
 
 def take_weights(table: Any, column: str, place: Callable[[int], str]) -> tuple[Any, np.ndarray]:
-    """A table without the column of the weights, and what is in that column.
+    """Split a table into the other columns and the values of its weight column.
 
     Parameters
     ----------
     table : pyarrow.Table
-        With the column, as numbers. If a schema of ours is stored in it, the column is taken from
-        there, too.
+        The table, with numbers in that column. If it has a stored schema, the column is removed
+        from there as well.
     column : str
         Its name.
     place : callable
-        Where a row is, for an error message.
+        Gives the position of a row for error messages.
     """
     cells = table[column].combine_chunks()
     weights = cells.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)

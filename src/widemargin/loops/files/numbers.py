@@ -1,11 +1,11 @@
-"""Decimal numbers in text -> the nearest double, the very one that Python's `float` gives.
+"""Parses decimal numbers to the nearest double, exactly as Python's `float` does.
 
 A number is read as digits times a power of ten, d * 10^e. If d < 2^53 and |e| <= 22 then both are
-exact doubles, and one multiplication or division rounds once: the result is right. Otherwise d is
-multiplied by a 128-bit approximation of 10^e; the upper bits of the product are right unless they
-lie too near to a tie, which can be seen from the product (D. Lemire, Number parsing at a gigabyte
-per second, 2021, algorithm 1). What is left - more than 19 digits, results that are subnormal or
-overflow - is marked for Python to read.
+exact doubles, and one multiplication or division rounds once: the result is correct. Otherwise d is
+multiplied by a 128-bit approximation of 10^e; the upper bits of the product are correct unless they
+are too close to a tie, which can be seen from the product (D. Lemire, Number parsing at a gigabyte
+per second, 2021, algorithm 1). The remaining cases - more than 19 digits, results that are
+subnormal or overflow - are left to Python.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 
-#: What became of a number: read; for Python to read; not a number.
+#: The outcome for a number: read; left to Python; not a number.
 READ, SLOW, BAD = range(3)
 
 #: The powers of ten that a double holds exactly.
@@ -22,7 +22,7 @@ _POWERS = np.array([10.0**e for e in range(23)])
 #: The exponents of ten that a double can need with 19 digits (Lemire, 2021).
 _LOWEST, _HIGHEST = -342, 308
 _EXACT = np.uint64(1 << 53)
-#: Digits that fit into 64 bits, whatever they are.
+#: The number of digits that always fit into 64 bits.
 _MOST = np.uint64(19)
 _LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -62,11 +62,11 @@ def number_at(text, i):
     value : float
         The number, if it was read.
     i : uint64
-        The place after it; for a bad one, where it stopped looking like a number.
+        The position after it; for a bad one, where it stopped looking like a number.
     """
     c = text[i]
-    # The usual number has one digit before the point and a few after it. If nothing else is asked
-    # of it, svmlight text is read in three quarters of the time.
+    # The usual number has one digit before the point and a few after it. With a fast path for it,
+    # svmlight text is read in three quarters of the time.
     usual = _ZERO <= c <= _NINE and text[i + _1] == _POINT
     d, e, first, figures, negative = _0, 0, i, _1, False
     if usual:
@@ -135,10 +135,10 @@ def number_at(text, i):
 
 @jit(inline=True)
 def leading_digits(text, i):
-    """How many digits begin at text[i], and the number that they are; at most eight of them.
+    """The number of digits that begin at text[i], and their value; at most eight are read.
 
-    Their number being limited, the compiler writes them out: the place behind them is then what
-    the processor guesses, and it need not wait for it.
+    Because their number is limited, the compiler unrolls the loop: the processor then predicts the
+    position after them, and need not wait for it.
     """
     number = _0
     for n in range(_8):

@@ -19,11 +19,11 @@ class Sides(NamedTuple):
     Attributes
     ----------
     names : array of uint8
-        The names, one behind the other.
+        The concatenated names.
     ends : array of uint32
         Where each of them ends.
     wild : array of uint8
-        1 for a side that is any namespace.
+        1 for a side that matches any namespace.
     """
 
     names: np.ndarray
@@ -33,7 +33,7 @@ class Sides(NamedTuple):
 
 @jit()
 def match_sides(text, places, sides, matches):
-    """Write down for every feature, as bits, which sides its namespace is."""
+    """Write, for every feature, as bits, which sides its namespace matches."""
     for k in range(len(places)):
         if k > 0 and places[k, 0] == places[k - 1, 0] and places[k, 1] == places[k - 1, 1]:
             matches[k] = matches[k - 1]
@@ -54,8 +54,8 @@ def match_sides(text, places, sides, matches):
 def _are_multiplied(matches, values, i, j, p):
     """Whether feature i times feature j belongs to pair p.
 
-    Two features whose namespaces could change places are multiplied once, and a feature is
-    multiplied by itself unless it is 1 and so its own square.
+    Two features whose namespaces could be swapped are multiplied once, and a feature is multiplied
+    by itself unless it is 1 and so its own square.
     """
     left, right = _1 << np.uint64(2 * p), _1 << np.uint64(2 * p + 1)
     if matches[i] & left == 0 or matches[j] & right == 0:
@@ -67,7 +67,7 @@ def _are_multiplied(matches, values, i, j, p):
 
 @jit()
 def count_products(matches, values, starts, pairs, ends):
-    """Write down where the features of each example end once products are added to them."""
+    """Write where the features of each example end once products are added to them."""
     n = np.uint64(0)
     for row in range(len(starts) - 1):
         first, last = np.int64(starts[row]), np.int64(starts[row + 1])
@@ -87,7 +87,7 @@ def count_products(matches, values, starts, pairs, ends):
 def add_products(
     matches, hashes, values, places, starts, pairs, out_hashes, out_values, out_places
 ):
-    """Copy the features of every example, and add the products of its pairs behind them.
+    """Copy the features of every example, and append the products of its pairs.
 
     The hash of a product does not depend on the order of its factors. The first four numbers of a
     place are those of the left factor, the others those of the right one; 0 if there is none.

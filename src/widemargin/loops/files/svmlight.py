@@ -13,7 +13,7 @@ from widemargin.loops.lowlevel.byte_blocks import count_in_block
 _0, _1, _8, _10 = np.uint64(0), np.uint64(1), np.uint64(8), np.uint64(10)
 _TAB, _NEWLINE, _RETURN, _BLANK, _HASH, _ZERO, _NINE, _COLON = 9, 10, 13, 32, 35, 48, 57, 58
 _QID = (113, 105, 100, _COLON)
-#: Indices of more digits than this are too large whatever they are.
+#: Indices with more digits than this are always too large.
 _LONGEST_INDEX = np.uint64(10)
 
 #: Why reading stopped.
@@ -32,7 +32,7 @@ _LONGEST_INDEX = np.uint64(10)
 
 
 class Parsed(NamedTuple):
-    """Room for what is read: sparse rows, labels, lines, and the numbers that Python must read."""
+    """Buffers for the output: sparse rows, labels, lines, and the numbers that Python must read."""
 
     values: np.ndarray
     indices: np.ndarray  # uint32
@@ -43,9 +43,9 @@ class Parsed(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """How far reading has come; returned, and given again to go on."""
+    """How far reading has come; returned, and passed in again to continue."""
 
-    place: int  # in the text: after all that was read, or where something is wrong
+    place: int  # in the text: the end of what was read, or the position of an error
     line: int
     rows: int
     values: int
@@ -175,7 +175,7 @@ def parse_svmlight(text, reached, out, limit, largest_value):
 @jit(inline=True)
 def _leave(out, slow, place, begun, end):
     """Leave the number in text[begun:end] to Python; returns how many such numbers there are."""
-    # One by one: for a whole row numba compiles messages about its length, for two seconds.
+    # One by one: for a whole row, numba takes two seconds to compile messages about its length.
     out.slow[slow, 0] = place
     out.slow[slow, 1] = begun
     out.slow[slow, 2] = end
@@ -189,7 +189,7 @@ def _ends_token(c):
 
 @jit(inner=True)
 def _skip_qid(text, i):
-    """The place after `qid:` and its number, and whether they are there."""
+    """The position after `qid:` and its number, and whether they are there."""
     for c in _QID:
         if text[i] != c:
             return i, False

@@ -34,10 +34,10 @@ _TAB, _NEWLINE, _RETURN, _BLANK, _TICK, _STAR, _COLON, _CARET, _BAR = (
 
 
 class Parsed(NamedTuple):
-    """Room for what is read: hashed features and where their names stand, labels, importances."""
+    """Buffers for the output: hashed features and positions of their names, labels, importances."""
 
     values: np.ndarray
-    hashes: np.ndarray  # uint32, even: one bit is left for a sign that there is not
+    hashes: np.ndarray  # uint32, even: the lowest bit would be the sign, which is not used
     starts: np.ndarray  # uint64
     labels: np.ndarray  # NaN where there is none
     weights: np.ndarray
@@ -46,7 +46,7 @@ class Parsed(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """How far reading has come; returned, and given again to go on."""
+    """How far reading has come; returned, and passed in again to continue."""
 
     place: int
     line: int
@@ -94,7 +94,7 @@ def parse_vw(text, reached, out, largest_value, known):
             break
         while text[i] == _BAR:
             i += _1
-            # the namespace stands right behind the bar, or there is none
+            # the namespace directly follows the bar, or there is none
             space_start = i
             while not _ends_name(text[i]):
                 i += _1
@@ -147,10 +147,10 @@ def parse_vw(text, reached, out, largest_value, known):
 
 @jit(inline=True)
 def _value_at(text, begun, known, given, slow):
-    """The number that begins at a place: what is wrong, its value, where it ends.
+    """Read the number that begins at `begun`; returns what is wrong, its value, and its end.
 
-    Of the numbers that Python must read, the first `given` are `known`; `slow` were used before,
-    and it is returned, too, how many are then.
+    Of the numbers that Python must read, the first `given` are `known`; `slow` of them were used
+    before, and the updated count is returned as well.
     """
     state, value, end = number_at(text, begun)
     if state == BAD or not _ends_token(text[end]):
@@ -219,7 +219,7 @@ def _ends_name(c):
 
 @jit()
 def name_features(text, hashes, places, seen, mask, fresh):
-    """Write down the features whose names a table may not have yet, as namespace^name.
+    """Write the features whose names a table may not have yet, as namespace^name.
 
     A place of eight numbers is that of a product, namespace^name*namespace^name, unless the last
     four are 0.

@@ -8,8 +8,8 @@ P[w, j], so that one instruction serves several of them.
     bit_rows(A, which, p, P, q, ...)          K(x, z) = exp(-gamma |x - z|^2), for x in A and z in P
     bit_sums(A, p, P, q, gamma, unit, W, S)   sums of them, weighted by W: the scores of z in P
 
-The values are, to the bit, those that products of the rows as vectors give if v is 1: those
-products are whole numbers, too, and what follows is the same formula.
+If v is 1, the values are bit-identical to those from products of the rows as vectors: those
+products are also whole numbers, and the rest is the same formula.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from widemargin.loops.kernel.values import fast_exp
 from widemargin.loops.lowlevel.bit_counts import count_bits
 from widemargin.loops.lowlevel.panel_products import ROWS
 
-#: Columns that are computed together: 2 KB of counts, and 2 KB for every 32 features.
+#: Number of columns computed together: 2 KB of counts, and 2 KB for every 32 features.
 TILE = 512
 #: Bits of a word.
 WORD = 32
@@ -82,7 +82,7 @@ def _bit_values(a, length, P, start, count, ready, gamma, unit, h, v, at):
 
 @jit(inline=True)
 def _scale_lengths(ready, q, start, count, gamma):
-    """What the squared lengths of some columns add under the exponential."""
+    """The terms that the squared lengths of some columns add in the exponent."""
     for j in range(count):
         ready[j] = -gamma * q[start + j]
 
@@ -92,7 +92,7 @@ def bit_rows(A, which, p, P, q, gamma, unit, K, slots, first, last):
     """K[slots[k], j] = exp(-gamma |x - z_j|^2) for the rows x = A[which[k]] of bits.
 
     For the columns z_j of P from `first` to `last`; `unit` is v^2. The squared lengths are
-    p[which[k]] and q[j], which may count more features than the bits do. Costs an exponential a
+    p[which[k]] and q[j], which may count more features than the bits do. Costs an exponential per
     value, and a count of bits for every 32 features.
     """
     h, ready = np.empty(TILE, np.int32), np.empty(TILE, K.dtype)
@@ -108,7 +108,7 @@ def bit_rows(A, which, p, P, q, gamma, unit, K, slots, first, last):
 def bit_sums(A, p, P, q, gamma, unit, W, S):
     """S[c, j] += sum_i W[c, i] exp(-gamma |x_i - z_j|^2), the scores of the rows z_j of P.
 
-    Kernel values never leave the nearest cache. Most of W may be zero at little cost.
+    Kernel values never leave the L1 cache. Zeros in W cost little.
     """
     m, n = np.uint64(len(A)), np.uint64(len(q))
     h, ready = np.empty(TILE, np.int32), np.empty(TILE, W.dtype)

@@ -33,8 +33,9 @@ RANDOM, FORGETRON, PROJECTRON = range(3)
 #: Where `Slots.facts` keeps how many slots are taken, which is the oldest, the damage Q that the
 #: Forgetron has done, the corrections M, and how many random numbers were used.
 TAKEN, OLDEST, DAMAGE, CORRECTIONS, DRAWN = range(5)
-#: An example whose distance to the span is below this part of its length (both squared) adds
-#: nothing to it: the inverse of the kernel matrix, kept by updates, would lose as many digits.
+#: An example whose distance to the span is below this fraction of its length (both squared) is
+#: taken to lie in it: the inverse of the kernel matrix, maintained by updates, would lose as many
+#: digits.
 _INSIDE = 1e-6
 
 
@@ -63,8 +64,8 @@ def budget_pass(budget, KT, K, q, y, price, which, rule, joint, S, slots, draws,
     KT[s, i] is the kernel of slot s and example i of the block, K that of the block with itself,
     S[c, i] the score of example i at the start. Rows of the block are `which` in the data.
 
-    Changes KT, S, slots and clock in place. A correction costs about as much as there are values in
-    a row of KT and slots (Projectron: in all of KT and G).
+    Changes KT, S, slots and clock in place. The cost of a correction is proportional to the values
+    in a row of KT and slots (Projectron: in all of KT and G).
     """
     facts, B = slots.facts, len(slots.row)
     c, t = clock[COUNT], clock[TURN]
@@ -106,7 +107,7 @@ def budget_pass(budget, KT, K, q, y, price, which, rule, joint, S, slots, draws,
 
 @jit(inner=True)
 def replace_slot(budget, KT, K, S, slots, s, j, row, amounts):
-    """Put example j of the block into slot s, with its amounts; what was there is forgotten."""
+    """Put example j of the block into slot s, with its amounts, replacing what was there."""
     for k in range(len(S)):
         later = S[k, j + 1 :]
         if slots.A[s, k] != 0.0:
@@ -159,7 +160,7 @@ def shrink_all(budget, KT, S, slots, r, j, eta, amounts):
 
 @jit(inner=True)
 def project_example(budget, KT, K, q, y, row, joint, S, slots, j, eta, amounts, d, c):
-    """One turn of Projectron++ on example j; returns how many classes it changed.
+    """One step of Projectron++ on example j; returns how many classes it changed.
 
     k = K(x_s, x_j) for all s;   d = G k;   delta^2 = K(x_j, x_j) - k.d
     mistake:        store x_j if there is room, else w += y P x_j, P x_j = sum_s d_s x_s

@@ -1,8 +1,8 @@
 """The perceptron in feature space: loops over kernel values instead of features.
 
-Nothing here knows a feature. K[j, i] is the kernel of examples j and i, and a correction of w by
-a x_j shows in the score of every example as a K[j, i]. So a pass keeps the scores S of the examples
-at hand up to date and never forms w.
+Nothing here uses features. K[j, i] is the kernel of examples j and i, and a correction of w by
+a x_j changes the score of every example i by a K[j, i]. So a pass keeps the scores S of its
+examples up to date and never forms w.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from widemargin.loops.steps import eta_at, loss, mistaken, step
 
 @jit()
 def feature_pass(K, q, y, price, order, rule, joint, S, clock, log):
-    """The online perceptron on examples whose kernel values are all at hand.
+    """The online perceptron on examples whose kernel values are all in memory.
 
         for j in order:
             s = S[:, j], the scores of x_j
@@ -29,7 +29,7 @@ def feature_pass(K, q, y, price, order, rule, joint, S, clock, log):
     learned together (`joint`), or each against the rest. The clock is that of
     `widemargin.loops.linear.passes`.
 
-    Changes S, clock and log in place. Costs one look at a row of K for each correction.
+    Changes S, clock and log in place. Costs one pass over a row of K per correction.
     """
     c, t = clock[COUNT], clock[TURN]
     mistakes, updates, logged, bad, total = 0, 0, 0, -1, 0.0
@@ -68,7 +68,7 @@ def is_finite(S, q, j):
 
 @jit(inline=True)
 def find_amounts(rule, S, q, y, j, joint, eta, weight, amounts):
-    """What every class wants added of example j; mistakes, changes and loss."""
+    """Find the amount of example j to add to every class; returns mistakes, changes and loss."""
     if joint and len(S) > 1:
         return _against_rival(rule, S, q, y, j, eta, weight, amounts)
     return _against_rest(rule, S, q, y, j, eta, weight, amounts)
@@ -76,7 +76,7 @@ def find_amounts(rule, S, q, y, j, joint, eta, weight, amounts):
 
 @jit(inner=True)
 def _against_rest(rule, S, q, y, j, eta, weight, amounts):
-    """What each class, against the rest, wants added of example j; mistakes, changes and loss."""
+    """Find the amounts of example j to add, one-vs-rest; returns mistakes, changes and loss."""
     wrongs, changed, cost = 0, 0, 0.0
     for k in range(len(S)):
         positive = y[j] == k if len(S) > 1 else y[j] == 1
@@ -92,7 +92,7 @@ def _against_rest(rule, S, q, y, j, eta, weight, amounts):
 
 @jit(inner=True)
 def _against_rival(rule, S, q, y, j, eta, weight, amounts):
-    """What the right class and its best rival want added of example j; mistake, change and loss.
+    """Find the amounts for the correct class and its best rival; returns mistake, change and loss.
 
     The margin is half the lead, as in `widemargin.loops.linear.passes.multiclass_pass`.
     """
@@ -115,8 +115,8 @@ def vote_each(K, log, last, S, U, votes):
         s += a_e K[e],   u += c_e a_e K[e]
 
     A column of K, S, U and votes is an example; a row of K is one that was learned from, a row of
-    the others a class. At clock c the sum of all hypotheses' scores is c s - u. Goes on from the
-    counts `last`, one per class. Costs one look at a row of K per entry.
+    the others a class. At clock c the sum of all hypotheses' scores is c s - u. Continues from the
+    counts `last`, one per class. Costs one pass over a row of K per entry.
     """
     for e in range(len(log.example)):
         k, a, c = log.label[e], log.amount[e], log.count[e]
@@ -134,8 +134,8 @@ def vote_each(K, log, last, S, U, votes):
 def vote_together(K, log, last, S, U, votes):
     """As `vote_each`, for classes that were learned together: a vote goes to the first best.
 
-    Remembers who is the best of each example, its score, and since when: a correction of another
-    class changes that only by overtaking. So most entries cost no look at the other classes.
+    Stores the best class of each example, its score, and since when: a correction of another class
+    changes that only by overtaking it. So most entries need not look at the other classes.
     """
     n = S.shape[1]
     best, top, since = np.empty(n, np.int64), np.empty(n), np.full(n, last[0])
@@ -167,7 +167,7 @@ def vote_together(K, log, last, S, U, votes):
 
 @jit(inline=True)
 def _first_best(S, i):
-    """The class with the largest score of example i: the first of equals."""
+    """The class with the largest score for example i; the first, if there are several."""
     best = 0
     for r in range(1, len(S)):
         if S[r, i] > S[best, i]:

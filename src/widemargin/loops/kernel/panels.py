@@ -1,14 +1,14 @@
-"""Gaussian kernel values of some rows with many others, without a trip to memory in between.
+"""Gaussian kernel values of some rows with many others, without intermediate results in memory.
 
-BLAS lays out both matrices anew for every product. Here the many rows are laid out once, in panels
-of 16 that stand side by side, and meet few rows or many at the same speed: 6 rows meet a panel in
-one pass over the features (`multiply_panel` in `loops/lowlevel`).
+BLAS repacks both matrices for every product. Here the many rows are packed once, in panels of 16
+side by side, and are multiplied with few rows or many at the same speed: 6 rows with a panel in one
+pass over the features (`multiply_panel` in `loops/lowlevel`).
 
     pack(X, P)                              P[g, k, j] = X[16 g + j, k]
     gaussian_rows(X, which, p, P, q, ...)   K(x, z) = exp(-gamma |x - z|^2), for x in X and z in P
     gaussian_sums(X, p, P, q, gamma, W, S)  sums of them, weighted by W: the scores of z in P
 
-A value does not depend on the shape of the block that it is in.
+A value does not depend on the shape of its block.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from widemargin.loops.jit import FUSED, INLINE, jit, overload
 from widemargin.loops.kernel.values import fast_exp
 from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 
-#: The most panels that rows meet one after the other: 6 rows of 128 results are 3 KB, ...
+#: Maximum number of panels processed in a group: 6 rows of 128 results are 3 KB, ...
 GROUP = 8
-#: ... and the most numbers that these panels have, 400 KB: they stay in a second cache of 512 KB.
+#: ... and maximum number of values in these panels, 400 KB: they stay in an L2 cache of 512 KB.
 _NUMBERS = np.uint64(102_400)
-#: Longer rows are left to BLAS, which takes them in pieces: 6 rows and a panel of 4,096 features
-#: are 360 KB, which the second cache just holds.
+#: Longer rows are left to BLAS, which processes them in pieces: 6 rows and a panel of 4,096
+#: features are 360 KB, which just fits into the L2 cache.
 LONGEST = 4096
 _PANEL, _ROWS, _GROUP = np.uint64(PANEL), np.uint64(ROWS), np.uint64(GROUP)
 _ONE = np.uint64(1)
@@ -64,13 +64,13 @@ def _gaussian_values(X, i, following, p, P, group, panels, z, step, ready, gamma
 
 @jit(inline=True)
 def _panels_together(P):
-    """How many panels rows meet one after the other: those that the second cache holds."""
+    """The number of panels in a group: as many as fit into the L2 cache."""
     return max(_ONE, min(_GROUP, _NUMBERS // (np.uint64(P.shape[1]) * _PANEL + _ONE)))
 
 
 @jit(inline=True)
 def _scale_lengths(ready, q, start, count, gamma):
-    """What the squared lengths of a group add under the exponential; 0 where nothing is."""
+    """The terms that the squared lengths of a group add in the exponent; 0 for padding."""
     for j in range(np.uint64(len(ready))):
         ready[j] = -gamma * q[start + j] if j < count else 0.0
 
@@ -80,20 +80,21 @@ def gaussian_rows(X, which, p, P, q, gamma, K, slots, first, last):
     """K[slots[k], j] = exp(-gamma |x - z_j|^2) for the rows x = X[which[k]].
 
     For the rows z_j of the panels from `first` to `last`. The squared lengths are p[which[k]] and
-    q[j]. Costs a product and an exponential a value, also of what pads the last 6 rows and panel.
+    q[j]. Costs a product and an exponential per value, including the padding of the last rows and
+    panel.
     """
     m, n = np.uint64(len(which)), np.uint64(len(q))
     width, together = np.uint64(X.shape[1]), _panels_together(P)
     T = np.empty((ROWS, GROUP * PANEL), np.float32)
     ready, i = np.empty(GROUP * PANEL, np.float32), np.empty(ROWS, np.uint64)
     following = np.empty(ROWS, np.uint64)
-    step = _PANEL * _ROWS // max(m, _ONE) + _ONE  # then all of a panel is fetched in time
+    step = _PANEL * _ROWS // max(m, _ONE) + _ONE  # so that a whole panel is prefetched in time
     for group in range(first, last, together):
         panels, start = min(together, last - group), group * _PANEL
         count = min(panels * _PANEL, n - start)
         _scale_lengths(ready, q, start, count, gamma)
         for k in range(np.uint64(0), m, _ROWS):
-            for r in range(_ROWS):  # beyond the last row: that one again
+            for r in range(_ROWS):  # beyond the last row, repeat it
                 i[r] = which[min(k + r, m - _ONE)]
                 following[r] = which[min(k + r + _ROWS, m - _ONE)]
             z = k // _ROWS * width * step
@@ -123,14 +124,14 @@ def _add_weighted_rows(T, w, s, start, count):
 def gaussian_sums(X, p, P, q, gamma, W, S):
     """S[c, j] += sum_i W[c, i] exp(-gamma |x_i - z_j|^2), the scores of the rows z_j of P.
 
-    Kernel values never leave the nearest cache. Most of W may be zero at little cost.
+    Kernel values never leave the L1 cache. Zeros in W cost little.
     """
     m, n, last = np.uint64(len(X)), np.uint64(len(q)), np.uint64(len(P))
     width, together = np.uint64(X.shape[1]), _panels_together(P)
     T = np.empty((ROWS, GROUP * PANEL), np.float32)
     ready, i = np.empty(GROUP * PANEL, np.float32), np.empty(ROWS, np.uint64)
     following, w = np.empty(ROWS, np.uint64), np.empty(ROWS, np.float32)
-    step = _PANEL * _ROWS // max(m, _ONE) + _ONE  # then all of a panel is fetched in time
+    step = _PANEL * _ROWS // max(m, _ONE) + _ONE  # so that a whole panel is prefetched in time
     for group in range(np.uint64(0), last, together):
         panels, start = min(together, last - group), group * _PANEL
         count = min(panels * _PANEL, n - start)

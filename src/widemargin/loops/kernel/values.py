@@ -1,4 +1,4 @@
-"""What turns products into kernel values, block by block, in place.
+"""Turns products into kernel values, block by block, in place.
 
 BLAS gives K[i, j] = a_i . b_j. The rest is one pass over the block: powers, or distances and an
 exponential. numpy's own exponential would take longer than the products, so there is one here that
@@ -8,7 +8,7 @@ r = x - k ln 2,
     exp(x) = 2^k exp(r),    exp(r) by its Taylor polynomial, |r| <= ln 2 / 2
 
 where 2^k is made by putting k into the exponent of a float. Relative error below 3e-7 in float32
-and 1e-15 in float64. What is below the smallest normal number becomes 0.
+and 1e-15 in float64. Results below the smallest normal number become 0.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 
 from widemargin.loops.jit import FUSED, INLINE, SUMS, jit, overload
 
-#: Adding and taking away 1.5 x 2^23 (2^52) rounds to a whole number, found in the lowest bits.
+#: Adding and subtracting 1.5 x 2^23 (2^52) rounds to a whole number, found in the lowest bits.
 _ROUND32, _ROUND64 = np.float32(12582912.0), 6755399441055744.0
 _LOG2E32, _LOG2E64 = np.float32(1.4426950408889634), 1.4426950408889634
 #: ln 2 as the sum of a number with few digits, whose multiples are exact, and the rest: those of
 #: the Cephes library (float32) and of fdlibm (float64).
 _LN2_HIGH32, _LN2_LOW32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _LN2_HIGH64, _LN2_LOW64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-#: Below these the result is no normal number.
+#: Below these the result is not a normal number.
 _LOWEST32, _LOWEST64 = np.float32(-87.0), -708.0
 
 # 1/k!, k = 2, 3, ..., 7 and 13
@@ -87,7 +87,7 @@ def _fast_exp(x):
 
 @jit()
 def finish_powers(K, gamma, coef0, d):
-    """K = (gamma K + coef0) ^ d, by squaring: log2 d multiplications a value or two."""
+    """K = (gamma K + coef0) ^ d, by squaring: log2 d to 2 log2 d products per value."""
     one, g, c = K.dtype.type(1), K.dtype.type(gamma), K.dtype.type(coef0)
     base = np.empty(K.shape[1], K.dtype)
     for i in range(len(K)):
@@ -159,7 +159,7 @@ def city_distances_dense(a, b, D):
 def city_distances_sparse(a, b, work, D):
     """D[i, j] = sum_k |a_ik - b_jk|; `work` is a vector of zeros and is left so.
 
-    Reads rows itself: no product tells a sum of absolute values.
+    Reads rows directly: a sum of absolute values cannot be computed from products.
     """
     one = np.uint64(1)
     for i in range(len(D)):

@@ -1,7 +1,7 @@
-"""Numbers for columns: those that occur get 1, 2, 3, ... in the order in which they first come.
+"""Numbers columns that occur as 1, 2, 3, ... in order of first appearance.
 
-An open-addressing table finds the number of a column. A slot holds a number, `ids` the column of
-each number; 0 marks an empty slot, and is the number of every column that never came.
+An open-addressing table maps a column to its number. A slot holds a number, `ids` the column of
+each number; 0 marks an empty slot, and is the number of every column that never occurred.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _0, _1 = np.uint64(0), np.uint64(1)
 def number_columns(columns, start, ids, table, shift, count, numbers):
     """Number columns from `start` on; new ones are added to `ids` and `table`.
 
-    Stops where `ids` is full. Returns how far it came, and how many numbers are then in use. The
+    Stops when `ids` is full. Returns the position reached, and the number of numbers in use. The
     slot of a column is the upper 64 - `shift` bits of its hash. Costs a few operations per column.
     """
     mask = np.uint64(len(table)) - _1
@@ -40,7 +40,7 @@ def number_columns(columns, start, ids, table, shift, count, numbers):
 
 @jit()
 def look_up_columns(columns, ids, table, shift, limit, numbers):
-    """Find the numbers of columns; 0 for one that never came, or whose number is not below `limit`.
+    """Find the numbers of columns; 0 if a column never occurred or its number is not below `limit`.
 
     Costs a few operations per column.
     """

@@ -1,7 +1,7 @@
 """One example at a time: the passes and scores of the other files, on a single sparse row.
 
-A call from Python costs more than a short row, and most of it is handing over arrays one by one. So
-these take few: the row's values and its columns, packed as bytes, the weights W, the sums U and the
+A call from Python costs more than a short row, mostly for passing arrays one by one. So these loops
+take few: the row's values and its columns, packed as bytes, the weights W, the sums U and the
 clocks (see `passes.py`), and all other numbers in one array, `numbers`:
 
     0 ... 7    the rule, field by field
@@ -9,13 +9,13 @@ clocks (see `passes.py`), and all other numbers in one array, `numbers`:
     MEAN       whether the average of the weights predicts (1), or the last weights (0)
     THRESHOLD  the score from which on the second of two classes is predicted
 
-A column that is NOWHERE stands for a name that is not known. To predict, it is left out; to learn,
-it must become known first.
+The column NOWHERE stands for an unknown name. In prediction it is left out; in learning it must be
+made known first.
 
-The weights of classes that learn together are handed over feature by feature: V is W transposed,
-and so is S of U.
+The weights of classes that are learned together are passed feature by feature: V is W transposed,
+and S is U transposed.
 
-Learning adds what happened to `totals`: mistakes, updates, and the mean loss so far.
+Learning updates `totals`: mistakes, updates, and the mean loss so far.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from widemargin.loops.linear.passes import (
 from widemargin.loops.steps import REACH, Rule
 from widemargin.loops.storage import Sparse, dot, dots
 
-#: Where `numbers` keeps what is not the rule, and its length.
+#: Positions in `numbers` after the rule, and its length.
 BIAS, MEAN, THRESHOLD, NUMBERS = 8, 9, 10, 11
 #: What `totals` counts.
 MISTAKES, UPDATES, LOSS = range(3)
-#: What became of an example: it was learned from, a score is not finite, or a name is not known.
+#: The outcome for an example: it was learned from, a score is not finite, or a name is unknown.
 LEARNED, NOT_FINITE, NEW_NAMES = range(3)
-#: The column of a name that is not known.
+#: The column of an unknown name.
 NOWHERE = np.uint32(2**32 - 1)
 
 
@@ -49,8 +49,8 @@ NOWHERE = np.uint32(2**32 - 1)
 def learn_separately(packed, columns, right, price, numbers, W, U, clock, totals):
     """Learn from one example of class `right`: two classes, or each of more against the rest.
 
-    Every row of W has its own clock. Changes W, U, clock and totals in place. Returns what became
-    of it; where a score was not finite, its row of W has not changed.
+    Every row of W has its own clock. Changes W, U, clock and totals in place. Returns the outcome;
+    where a score was not finite, its row of W has not changed.
     """
     rule = rule_of(numbers)
     rows = one_row(packed, columns, numbers)
@@ -79,7 +79,7 @@ def learn_separately(packed, columns, right, price, numbers, W, U, clock, totals
 def learn_jointly(packed, columns, right, price, numbers, V, S, clock, totals):
     """Learn from one example of class `right`, all classes together.
 
-    Changes V, S, clock and totals in place, and returns what became of it; if it was not learned
+    Changes V, S, clock and totals in place, and returns the outcome; if the example was not learned
     from, nothing has changed.
     """
     rule = rule_of(numbers)
@@ -98,9 +98,9 @@ def learn_jointly(packed, columns, right, price, numbers, V, S, clock, totals):
 
 @jit()
 def predict_separately(packed, columns, numbers, W, U, clock):
-    """The class predicted for one example, after `learn_separately`; -1 if that is in doubt.
+    """The class predicted for one example, after `learn_separately`; -1 if it is undefined.
 
-    It is in doubt if a value or a score is not finite.
+    It is undefined if a value or a score is not finite.
     """
     if not all_finite(packed):
         return -1
@@ -109,7 +109,7 @@ def predict_separately(packed, columns, numbers, W, U, clock):
 
 @jit()
 def predict_jointly(packed, columns, numbers, V, S, clock):
-    """The class predicted for one example, after `learn_jointly`; -1 if that is in doubt."""
+    """The class predicted for one example, after `learn_jointly`; -1 if it is undefined."""
     if not all_finite(packed):
         return -1
     return label_of(one_row(packed, columns, numbers), np.uint64(0), numbers, V.T, S.T, clock)
@@ -119,7 +119,7 @@ def predict_jointly(packed, columns, numbers, V, S, clock):
 def answer_and_learn_separately(rows, codes, prices, order, rule, numbers, W, U, clock, answers):
     """Predict the class of each row, and then learn from it, before the next one is predicted.
 
-    Two classes, or each of more against the rest. A row whose price is 0 is predicted, and not
+    Two classes, or each of more against the rest. A row whose price is 0 is predicted, but not
     learned from. Changes W, U, clock and answers, which has an entry for each row of `order`, in
     place.
     """
@@ -210,7 +210,7 @@ def deployed_score(score, mean, numbers, clock):
 
 @jit(inline=True)
 def one_row(packed, columns, numbers):
-    """The example as rows, of which it is the only one, without names that are not known."""
+    """The example as a single row, without unknown names."""
     values, indices = np.frombuffer(packed, np.float64), np.frombuffer(columns, np.uint32)
     x, j, n = np.empty(len(values)), np.empty(len(values), np.uint32), 0
     for k in range(len(values)):
@@ -223,7 +223,7 @@ def one_row(packed, columns, numbers):
 
 @jit()
 def in_order(rows):
-    """The same row with ascending columns, each once: the norm of a row needs that."""
+    """The same row with ascending columns, each once, as needed for the norm."""
     n = np.int64(rows.starts[1])
     ascending = True
     for k in range(1, n):

@@ -1,4 +1,4 @@
-"""Orders of rows: to write one down costs less than to draw it."""
+"""Orders of rows, written by compiled loops."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _place(p, runs, cut, inside):
 
 @jit()
 def keep_active(which, shrunk, out):
-    """Write the rows that are not shrunk into `out`; returns how many there are."""
+    """Write the rows that are not shrunk to `out`; returns their number."""
     n = np.uint64(0)
     for k in range(len(which)):
         out[n] = which[k]

@@ -12,13 +12,13 @@ log     every correction: example, class, amount, and the count c before it (emp
 
 The clock. Without a penalty only two of its numbers matter: N, the examples seen so far, and c,
 which starts at 1 and grows by 1 after every example, so that the average over w_0 ... w_N is
-w - u/c. With an l2 penalty every example also shrinks w. That would touch all of w, so w is kept
-as s w and only the scale s shrinks; then c is the sum of the scales s_0 + ... + s_N, and the
-average is (c w - u) / (N + 1): the same formulas, in which s is 1 without a penalty. Turns t
+w - u/c. With an l2 penalty every example also shrinks w. That would touch all of w, so the weights
+are stored as s w and only the scale s shrinks; then c is the sum of the scales s_0 + ... + s_N, and
+the average is (c w - u) / (N + 1): the same formulas, in which s is 1 without a penalty. Turns t
 (examples, or batches) set the step size when it decays.
 
-A score (or norm) that is not a finite number stops the pass, which tells the example: a NaN or
-infinity in a row always shows in its score, so that no other look at the values is needed.
+A score (or norm) that is not finite stops the pass, which reports the example: a NaN or infinity in
+a row always shows in its score, so that the values need no separate check.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from widemargin.loops.steps import (
 )
 from widemargin.loops.storage import add, dot, dots, look_ahead, norm2
 
-#: Where the clock keeps the scale s, the sum of scales c, the examples N, the turns t.
+#: Positions in the clock: the scale s, the sum of scales c, the examples N, the turns t.
 SCALE, COUNT, SEEN, TURN = range(4)
 #: The scale is multiplied into w when it falls below this. The average is a difference of sums that
 #: loses as many digits as the scale has fallen: two.
@@ -161,7 +161,7 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
 
 
 class Batch(NamedTuple):
-    """Examples that have been looked at and not yet learned from."""
+    """Examples that have been scored but not yet learned from."""
 
     example: np.ndarray  # as many as a batch holds
     amounts: np.ndarray  # for each of them and each class
@@ -220,7 +220,7 @@ def minibatch_pass(rows, y, price, order, rule, W, U, clock, log, batch, flush):
 
 @jit(inline=True)
 def find_amounts(rule, rows, i, y, price, scores, s, eta, amounts):
-    """Find what example i wants added to each class; whether it was a mistake, and its loss.
+    """Find the amounts of example i to add to each class; returns if it is a mistake, and its loss.
 
     `scores` are those of the unscaled weights and become those of the scaled ones.
     """
@@ -271,7 +271,7 @@ def softmax_amounts(scores, right, eta, amounts):
 
 @jit(inline=True)
 def add_amounts(rows, i, amounts, s, c, W, U, log, logged):
-    """Add each class its amount of row i; whether anything changed, and the log's length."""
+    """Add its amount of row i to each class; returns whether any changed, and the log's length."""
     changed = False
     for k in range(len(amounts)):
         if amounts[k] != 0.0:
@@ -289,7 +289,7 @@ def add_amounts(rows, i, amounts, s, c, W, U, log, logged):
 def fold_scale(w, u, s, c):
     """Put the scale into the weights and the sum of hypotheses so far, c w - u, into -u alone.
 
-    After it the scale is 1 and c is 0. Costs as much as there are weights.
+    Afterwards the scale is 1 and c is 0. The cost is proportional to the number of weights.
     """
     for j in range(len(u)):
         u[j] -= c * w[j]

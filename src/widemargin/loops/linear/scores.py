@@ -1,4 +1,4 @@
-"""Scores and votes of many rows. A row's score is the same bits whatever rows stand around it."""
+"""Scores and votes of many rows. The bits of a row's score do not depend on the other rows."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def multiclass_scores(rows, which, W, out):
     for j in range(len(which)):
         look_ahead(rows, which, j)
         dots(rows, which[j], W, scores)
-        # One by one: for whole arrays numba compiles messages about their shapes, for a second.
+        # One by one: for whole arrays, numba takes a second to compile messages about their shapes.
         for c in range(len(scores)):
             out[j, c] = scores[c]
 
 
 @jit()
 def post(rows, ends, values, examples):
-    """Sort the values of sparse rows by column; `ends` goes from where a column begins to its end.
+    """Sort the values of sparse rows by column; `ends` changes from column starts to ends.
 
     Within a column, rows keep their order.
     """

@@ -15,9 +15,9 @@ _0, _1, _13, _16, _31 = (np.uint64(number) for number in (0, 1, 13, 16, 31))
 def avalanche(h):
     """The hash h mixed for the last time, as a number with a sign: 2 |h| + (h < 0).
 
-    By hand, because the compiler makes a branch of the sign, which cannot be guessed: words are
-    encoded at 252 MB/s, with the plain function at 190 MB/s (random words of 1 to 10 letters,
-    Zipf's law, 120 in each document).
+    By hand, because the compiler turns the sign into an unpredictable branch: words are encoded at
+    252 MB/s, with the plain function at 190 MB/s (random words of 1 to 10 letters, Zipf's law, 120
+    in each document).
     """
     g = np.uint64(h)
     g = ((g ^ (g >> _16)) * _F4) & _ALL

@@ -32,8 +32,8 @@ def suits_this_processor() -> bool:
 def multiply_panel(X, i, P, g, T, t, x, z, step):
     """T[r, 16 t + j] = X[i[r]] . (row j of panel g), for 6 rows.
 
-    Meanwhile what is wanted next is fetched: the row x of X, and the numbers of P from z on, `step`
-    of them a feature. The plain version fetches nothing.
+    Meanwhile, what is needed next is prefetched: the row x of X, and the numbers of P from z on,
+    `step` of them per feature. The plain version prefetches nothing.
 
     By hand, because the compiler keeps the sums in memory: values of the Gaussian kernel are made
     at 72 to 79 GFLOP/s, with the plain function at 5 to 7 GFLOP/s (rows of 100 and 784 features).

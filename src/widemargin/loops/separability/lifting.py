@@ -1,4 +1,4 @@
-"""Arithmetic modulo a prime, and what p-adic lifting needs of long numbers."""
+"""Arithmetic modulo a prime, and long-number arithmetic for p-adic lifting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from widemargin.loops.jit import jit
 
 @jit()
 def invert_modulo(A, p, inverse):
-    """Gauss and Jordan modulo a prime p < 2^26, in floats that hold whole numbers exactly.
+    """Gauss-Jordan elimination modulo a prime p < 2^26, in floats that hold whole numbers exactly.
 
     Changes A (whose entries lie in 0 ... p - 1) and fills `inverse`; False if A has none.
     """

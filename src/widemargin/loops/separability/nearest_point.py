@@ -14,8 +14,8 @@ from widemargin.loops.jit import jit
 #: A point whose square is a smaller part of the others' is known to half of its digits at best, as
 #: doubles have 16: its weights are refined with the coordinates.
 _SHORT = 1e-8
-#: How many additions may fail to make the point shorter, by this part of its square, before all is
-#: taken for rounding. In exact arithmetic every addition makes it shorter; not tuned.
+#: How many additions may fail to make the point shorter, by this fraction of its square, before
+#: this is attributed to rounding. In exact arithmetic every addition makes it shorter; not tuned.
 _PATIENCE, _SHORTER = 8, 1e-12
 #: A new point whose distance from the others' span is a smaller part (squared) of its length has
 #: lost most of its digits: the distance is then computed from the coordinates, if there are any.

@@ -1,4 +1,4 @@
-"""Peeling: examples that one feature settles on its own are taken away, again and again.
+"""Peeling: examples that a single feature classifies correctly are removed, repeatedly.
 
 Letters: z_i = y_i x_i. A column all of whose entries z_ij among the examples at hand have one sign
 settles those examples: a weight of that sign, large enough, puts them all on the right side.
@@ -48,7 +48,7 @@ def list_columns(rows, y, plus, minus, tops, members):
 
 @jit()
 def peel_pass(rows, y, plus, minus, tops, members, by, peeled):
-    """Take examples away as long as some column settles any; returns how many columns did.
+    """Remove examples as long as some column settles any; returns how many columns did.
 
         while z_ij has one sign in some column j, over the examples i that are left:
             peeled = peeled, j

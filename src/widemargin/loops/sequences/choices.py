@@ -21,16 +21,16 @@ from widemargin.loops.sequences.tokens import hash_in
 from widemargin.loops.steps import reach
 
 _0, _1 = np.uint64(0), np.uint64(1)
-#: The features that tell of earlier labels, if these count.
+#: Number of features of earlier labels, if these are used.
 EARLIER = 3
-#: Where their hashes begin: like words that no one writes.
+#: Seeds of their hashes, unlike the hash of any word.
 _SEEDS = (np.uint64(0xA24BAED4963EE407), np.uint64(0x9FB21C651E98DF25))
 #: No label: a sentence begins.
 _NONE = np.uint64(0xFFFFFFFF)
 
 
 class Words(NamedTuple):
-    """What is asked: sentence j has the words starts[j] up to starts[j + 1]."""
+    """The words to label: sentence j has the words starts[j] up to starts[j + 1]."""
 
     ids: np.ndarray  # features, T for every word
     starts: np.ndarray
@@ -98,7 +98,7 @@ def _score_lists(words, i, T, earlier, among, W, shift, scores, seen, part_score
 
 @jit(inner=True)
 def _move(words, i, T, earlier, among, W, U, shift, z, other, tau, c):
-    """Add tau to the weights of the parts that only label z has; those of no use are left alone."""
+    """Add tau to the weights of the parts that only label z has, not `other`."""
     at = i * T
     for p in range(among.ends[z], among.ends[z + _1]):
         part = among.parts[p]
@@ -142,8 +142,8 @@ def choosing_pass(words, y, order, among, target, cap, W, U, clock, shift, earli
                 U += c tau (f(i, y) - f(i, z*))            (for the average W - U / c)
             c += 1
 
-    Earlier labels are those that were chosen, not the right ones. A word whose right label is no
-    candidate teaches nothing.
+    Earlier labels are those that were chosen, not the right ones. A word whose right label is not a
+    candidate is skipped.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def choosing_pass(words, y, order, among, target, cap, W, U, clock, shift, earli
     shift : uint64
         64 less the bits of W's size.
     earlier : array of uint64
-        Room for the features of earlier labels; empty if these do not count.
+        A buffer for the features of earlier labels; empty if these are not used.
     """
     T = _0
     if len(y):

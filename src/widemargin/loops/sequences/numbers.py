@@ -1,4 +1,4 @@
-"""Features that a token has so much of, rather than that it has or has not."""
+"""Numeric features of tokens, as opposed to features that are present or absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _1 = np.uint64(1)
 
 
 class Numbers(NamedTuple):
-    """What tokens have so much of: of token i x[k], for starts[i] <= k < starts[i + 1]."""
+    """Numeric features: token i has the values x[k], for starts[i] <= k < starts[i + 1]."""
 
     starts: np.ndarray  # empty if no token has any
     rows: np.ndarray  # of V

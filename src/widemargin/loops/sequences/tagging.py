@@ -1,11 +1,11 @@
-"""Sequences of labels, learned from mistakes, and given to sentences.
+"""Learning to label sequences from mistakes, and labelling sentences.
 
-A sentence's tokens have features, the rows of W whose numbers are the scores of all labels; those
-that a token has x times as much of add x times their row. Behind the R rows of the features stand
-those of the transitions: n + 1 for the label before (the last: a
-sentence begins), one for the end of a sentence and, of order 2, (n + 1)^2 for the two labels
-before. D is what the dynamic program reads (see `loops.viterbi`): the transitions added up, and
-minus infinity where a transition is not allowed.
+A sentence's tokens have features, the rows of W whose numbers are the scores of all labels; a
+numeric feature with the value x adds x times its row. The R rows of the features are followed by
+those of the transitions: n + 1 for the label before (the last: a sentence begins), one for the end
+of a sentence and, of order 2, (n + 1)^2 for the two labels before. D is what the dynamic program
+reads (see `loops.viterbi`): the transitions added up, and minus infinity where a transition is not
+allowed.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Sentences(NamedTuple):
 
 
 class Search(NamedTuple):
-    """How labels are looked for."""
+    """How the best labels are searched for."""
 
     n: int  # labels
     order: int
     beam: int | None  # None: exact
     update: int  # with a beam: WHOLE, EARLY or VIOLATION
-    cost: float  # what every wrong label is given while learning, so that it leads by as much
+    cost: float  # added to every wrong label's score while learning, for a margin
 
 
 class Tally(NamedTuple):
@@ -141,7 +141,7 @@ def tagging_pass(given, order, rule, search, W, D, U, clock, slots, counts, used
         y = given.y[first : first + m]
         then = given.starts[order[k + _1]] if k + _1 < np.uint64(len(order)) else first
         if then == np.uint64(tokens):
-            then = first  # nothing but empty sentences is left there
+            then = first  # only empty sentences are left there
         score_tokens(W, given.ids, first * T, m, T, then * T, s)
         if len(given.numbers.starts):
             add_numbers(s, m, n, given.numbers, first)
@@ -307,7 +307,7 @@ class Lexicon(NamedTuple):
 
 
 class Reader(NamedTuple):
-    """What turns tokens into rows of W."""
+    """How tokens are turned into rows of W."""
 
     made: np.ndarray  # how columns are made, see loops.tokens
     table: Table
@@ -380,7 +380,7 @@ def tag_sentences(codes, edges, classes, reader, starts, a, b, W, D, numbers, se
             best = best_path(s, m, n, D, search.order, search.beam, v, turned, path)
             if not masked:
                 break
-            masked = False  # if the dictionary leaves no way, the transitions alone decide
+            masked = False  # if the dictionary leaves no path, the transitions alone decide
         for i in range(m):
             labels[out + i] = path[i]
         out += m
@@ -425,7 +425,7 @@ def score_all_labels(
         score_sentence(codes, edges, classes, reader, starts, j, W, numbers, search.n, s)
         score_through(s, m, search.n, D, search.order, temperature, here)
         if len(reader.lexicon.keys) and here[0].max() == -np.inf:
-            # As in tagging: if the dictionary leaves no way, the transitions alone decide.
+            # As in tagging: if the dictionary leaves no path, the transitions alone decide.
             score_sentence(codes, edges, classes, unmasked, starts, j, W, numbers, search.n, s)
             score_through(s, m, search.n, D, search.order, temperature, here)
         out += m

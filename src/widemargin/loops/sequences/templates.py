@@ -1,9 +1,9 @@
-"""Features of tokens: what the templates make of the columns, as rows of the weights.
+"""Features of tokens, made from columns by templates, as rows of the weights.
 
 A feature is a hash of 64 bits of its template and of the cells that it looks at. Its row is
 
     h >> shift               the first bits of the hash, if `keys` and `rows` are empty
-    rows[h >> shift]         if only `keys` is empty: rows that hold nothing share row 0
+    rows[h >> shift]         if only `keys` is empty: empty rows share row 0
     rows[where keys is h]    in an exact dictionary; features it does not have share row 0
 """
 
@@ -41,7 +41,7 @@ class Index(NamedTuple):
 
 @jit(inner=True)
 def fill_edges(columns, reach, n):
-    """Write what stands before and behind a sentence of n tokens, whose first is row `reach`."""
+    """Write the padding before and after a sentence of n tokens, whose first is row `reach`."""
     for d in range(np.uint64(reach)):
         before = scatter_bits(hash_in(_EDGE, d))
         behind = scatter_bits(hash_in(_EDGE, d + np.uint64(1 << 32)))
@@ -88,7 +88,7 @@ def _hash_feature(cells, table, t, here):
 def fill_ids(columns, n, table, index, ids, first):
     """Write the rows of the features of n tokens, whose columns begin at row `reach`.
 
-    ids is flat: token i has ids[first + i T] and the T - 1 behind it. The cost is one hash a
+    ids is flat: token i has ids[first + i T] and the T - 1 behind it. The cost is one hash per
     template and token.
     """
     cells = columns.ravel()
@@ -105,8 +105,8 @@ def fill_ids(columns, n, table, index, ids, first):
 def add_to_dictionary(columns, n, table, keys, rows, used, ids, first):
     """As `fill_ids` with an exact dictionary, in which new features get the next rows.
 
-    Returns how many rows are used; it stops before the dictionary is more than half full, and
-    then tells the negative of that.
+    Returns how many rows are used; it stops before the dictionary is more than half full, and then
+    returns the negative of that number.
     """
     cells = columns.ravel()
     width, T = np.uint64(columns.shape[1]), np.uint64(len(table.seeds))

@@ -1,9 +1,9 @@
-"""Columns of tokens as hashes: the word, its ends, its shape, and whatever else a file says of it.
+"""Columns of tokens as hashes: the word, its affixes, its shape, and other columns of a file.
 
 The texts of all tokens stand in one array of code points, each followed by a separator: text j of
 token i is codes[edges[j, i] : edges[j, i + 1] - 1]. A column is a number of 64 bits for every
 token, made from one of its texts in one of the ways below. Equal strings get equal numbers, and
-different strings different ones, but for accidents of one in 2^64.
+different strings different ones, except with a probability of one in 2^64.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from widemargin.loops.jit import jit
 WHOLE, PREFIX, SUFFIX, SHAPE, RUNS, FLAGS = range(6)
 #: Classes of characters; one that has no bit is neither letter nor digit.
 LETTER, UPPER, DIGIT = np.uint8(1), np.uint8(2), np.uint8(4)
-#: What stands between two texts.
+#: The separator between two texts.
 SEPARATOR = 10
 
 _1 = np.uint64(1)
@@ -32,7 +32,7 @@ _HYPHEN = np.uint32(45)
 
 @jit(inline=True)
 def hash_in(h, x):
-    """The hash of something that goes on with x."""
+    """The hash h extended by x."""
     return (h ^ np.uint64(x)) * _PRIME
 
 

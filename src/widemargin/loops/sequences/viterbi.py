@@ -5,13 +5,13 @@ With s[i][y] the score of label y at token i, and D the scores of transitions:
     order 1    v[i][y]    = s[i][y] + max over z of v[i - 1][z] + D[z][y]
     order 2    v[i][z, y] = s[i][y] + max over x of v[i - 1][x, z] + D[z, x][y]
 
-There are n labels; label n stands before the first token. D has a row for each z (order 2: for
-each z and x, z first), and a last row that is added at the end of a sentence. What must not be is
-minus infinity in D or s; the numbers beyond label n in a row of D are minus infinity, too.
+There are n labels; label n stands before the first token. D has a row for each z (order 2: for each
+z and x, z first), and a last row that is added at the end of a sentence. What is not allowed is
+minus infinity in D or s; the numbers beyond label n in a row of D are also minus infinity.
 
-Going forward only the maximum is kept, which is quick; which label it came from is found again
-on the way back, for one label per token. Of equal scores the first label wins, from the last token
-to the first. In v, token i of order 2 has n + 1 rows, one for each z.
+Going forward, only the maximum is stored, which is fast; the label it came from is found again on
+the way back, for one label per token. Of equal scores the first label wins, from the last token to
+the first. In v, token i of order 2 has n + 1 rows, one for each z.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def best_path(s, m, n, D, order, beam, v, turned, path):
     v : array of float32, (tokens, width); with order 2 (tokens (n + 1), width)
         Changed: the scores of the best beginnings.
     turned : array of float32, (n + 1, width)
-        Room to work in.
+        Work buffer.
     path : array of uint32
         Changed: the labels.
 
@@ -56,7 +56,7 @@ def best_path(s, m, n, D, order, beam, v, turned, path):
     forward(s, m, n, D, order, beam, v, turned)
     best = backward(m, n, D, order, v, path, True)
     if beam is not None and best == _LOW:
-        # The beam has lost all that may end here: then nothing is left out.
+        # The beam has lost all paths that may end here: search without a beam.
         forward(s, m, n, D, order, None, v, turned)
         best = backward(m, n, D, order, v, path, True)
     return best
@@ -83,7 +83,7 @@ def forward(s, m, n, D, order, beam, v, turned):
             _extend(s, i, n, D, order, v)
             _prune(v, i * rows, rows, n, beam)
         else:
-            # One place for both orders: it is long once compiled.
+            # One call for both orders: its compiled code is long.
             before, at, past, count = v, i - _1, n, _1
             if order == 2:
                 _transpose(v, (i - _1) * rows, rows, turned)

@@ -1,8 +1,8 @@
-"""Newton's method for the weights of several SVMs: what one of them asks of every example.
+"""Newton's method for the weights of several SVMs: the loops over all examples for one of them.
 
 The formulas are those of `widemargin.loops.svm.primal`. An example belongs to class c or to the
-rest, so its sign is y_i = +1 if codes[i] = c, else -1. What a loop reads of the examples are their
-scores, which one matrix product gives for all classes; so the loops know nothing of how rows are
+rest, so its sign is y_i = +1 if codes[i] = c, else -1. The loops read only the scores of the
+examples, which one matrix product gives for all classes; so they do not depend on how rows are
 stored.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from widemargin.loops.jit import jit
 from widemargin.loops.svm.primal import Pull, next_trial
 
-#: The most points looked at in a line search, and the fraction of the slope that may be left.
+#: Maximum number of points tried in a line search, and the fraction of the slope that may remain.
 #: Chosen by hand, as in the search for one class; only the time depends on them.
 _TRIALS, _FLAT = 40, 0.1
 
@@ -25,7 +25,7 @@ def find_step(corner, codes, c, s, t, costs, caps, line):
     """Find how far to go from the scores s along t, where the slope of the objective is nearly 0.
 
     The penalty adds line[0] + tau line[1] to the slope; line[2] < 0 is the whole slope at tau = 0.
-    It is Newton's method, kept within a bracket. Costs a look at every example per trial.
+    It is Newton's method, kept within a bracket. Costs one pass over the examples per trial.
     """
     tau, low, high = 1.0, 0.0, math.inf
     for _ in range(_TRIALS):

@@ -1,4 +1,4 @@
-"""Dual coordinate descent: the passive-aggressive step, each example's past remembered.
+"""Dual coordinate descent: the passive-aggressive step, with stored dual values.
 
 The SVM is the problem
 
@@ -60,7 +60,7 @@ def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, shrunk):
 
         C loss(1 - m) + soft alpha^2 / 2 - alpha (1 - m) >= 0,
 
-    is at hand here, so their sum tells for nothing when it is time to measure the gap. Examples
+    is available here, so their sum shows at no cost when it is time to measure the gap. Examples
     that are shrunk have no part in it. `limits` are slopes (up, down): an example at a bound that
     is held there by more is shrunk. Changes w, alpha, q and shrunk in place. Costs a dot product
     per example, and an addition if its alpha changes.
@@ -94,7 +94,7 @@ def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, shrunk):
         up, down = max(up, slope), max(down, -slope)
         if q[i] + soft > 0.0:
             tau = step(rule, m, False, q[i], a, 1.0, weight)
-        else:  # a zero row: nothing but its own alpha feels it
+        else:  # a zero row affects only its own alpha
             tau = (cap if slope > 0.0 and cap < np.inf else 0.0) - a
         if tau != 0.0:
             updates += 1

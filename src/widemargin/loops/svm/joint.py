@@ -25,7 +25,7 @@ import numpy as np
 from widemargin.loops.jit import jit
 from widemargin.loops.svm.primal import Pull, next_trial
 
-#: The most points looked at in a line search, and the fraction of the slope that may be left.
+#: Maximum number of points tried in a line search, and the fraction of the slope that may remain.
 #: Chosen by hand, as in the search for one class; only the time depends on them.
 _TRIALS, _FLAT = 40, 0.1
 
@@ -70,7 +70,7 @@ def find_joint_step(y, costs, h, centre, s, t, line):
     """Find how far to go from the scores s along t, where the slope of the objective is nearly 0.
 
     The penalty adds line[0] + tau line[1] to the slope; line[2] < 0 is the whole slope at tau = 0.
-    It is Newton's method, kept within a bracket. Costs a look at every score per trial.
+    It is Newton's method, kept within a bracket. Costs one pass over the scores per trial.
     """
     tau, low, high = 1.0, 0.0, math.inf
     g = np.empty(s.shape[1])

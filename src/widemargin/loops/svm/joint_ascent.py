@@ -132,7 +132,7 @@ def visit_examples(examples, dual, place, active, budget, dice):
 
 @jit(inline=True)
 def shuffle(order, active, dice):
-    """Put the first examples of the order into a random one."""
+    """Shuffle the active examples, which come first in the order."""
     for j in range(active):
         other = j + np.int64((dice[j] * np.uint64(active - j)) >> _HALF)
         order[j], order[other] = order[other], order[j]
@@ -140,7 +140,7 @@ def shuffle(order, active, dice):
 
 @jit(inline=True)
 def class_slopes(rows, i, W, mine, count, right, g, spare):
-    """g[m] = W[c] . x + (c != right) for the classes c = mine[m]; tells whether all are finite."""
+    """g[m] = W[c] . x + (c != right) for the classes c = mine[m]; returns if all are finite."""
     if count == len(W):
         dots(rows, i, W, spare)
         for m in range(count):
@@ -172,7 +172,7 @@ def slopes_of(g, a, mine, count, right, cap):
 
 @jit(inline=True)
 def fall_asleep(g, a, mine, count, right, least):
-    """Put the classes behind the others that are at their bound and stay there; the rest count."""
+    """Move the classes that stay at their bound behind the others; returns the number of others."""
     m = 0
     while m < count:
         c = mine[m]
@@ -194,7 +194,7 @@ def choose_shares(g, a, mine, count, q, right, cap, taus):
         if c == right:
             at = m
             continue
-        after = -cap if c == loser else 0.0  # a zero row: nothing but its own alpha feels it
+        after = -cap if c == loser else 0.0  # a zero row affects only its own alpha
         if q > 0.0:
             after = min(0.0, a[c] + (level - g[m]) / q)
         taus[m] = after - a[c]

@@ -1,4 +1,4 @@
-"""One pair of classes, from nothing to its dual values: SMO on a working set that grows.
+"""Solves one pair of classes from scratch: SMO on a growing working set.
 
     repeat:
         the worst violators join the working set, and their kernel rows are computed
@@ -8,8 +8,8 @@
 A pair of a thousand examples has a hundred support vectors: most rows are never needed. Rows are
 computed from the columns of the examples, so that the innermost loop runs over examples that lie
 side by side, whatever their number of features; a few of them at a time, so that these stay in the
-nearest cache for all rows. The values of an example with its own class serve all pairs of that
-class.
+L1 cache for all rows. The kernel values of an example with its own class are shared by all pairs of
+that class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Newton's method for the weights of an SVM: what has to look at every example.
+"""Newton's method for the weights of an SVM: the loops over all examples.
 
 The corner of the hinge is rounded off by a parabola from 1 - h to 1 + h; the squared hinge is
 smooth as it is. An example of margin m = y w . x then pulls at the weights with

@@ -52,7 +52,7 @@ def smo_steps(K, known, q, E, beta, low, high, tol, most, longest, work):
     tol, most, longest : float, int, float
         When to stop; the longest step, which only matters without bounds.
     work : float32 array (6, width)
-        Room to work in.
+        Work buffer.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def error_extremes(E, beta, low, high):
 
 @jit()
 def find_violators(E, beta, low, high, held, largest, smallest, up, down):
-    """List who is not held and violates: can grow above `smallest`, can shrink below `largest`.
+    """List violators outside the working set: can grow above `smallest`, or shrink below `largest`.
 
     Writes their places into `up` and `down` and returns how many there are of each.
     """

@@ -1,4 +1,4 @@
-"""From UTF-8 bytes to hashed words and n-grams, each column once a document.
+"""From UTF-8 bytes to hashed words and n-grams, each column once per document.
 
 For one document after the other:
 
@@ -38,7 +38,7 @@ _0, _1, _2, _3, _4 = (np.uint64(number) for number in range(5))
 
 
 class TextOptions(NamedTuple):
-    """What to make of a document."""
+    """How to encode a document."""
 
     analyzer: int
     low: int  # the shortest and longest n-gram

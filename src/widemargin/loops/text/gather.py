@@ -31,7 +31,7 @@ _BAD = np.uint32(0xFFFFFFFF)
 
 
 class Tables(NamedTuple):
-    """What is known of characters."""
+    """Lookup tables for characters and weights."""
 
     plain: np.ndarray  # of each byte: 0 if it divides words, 255 if not ASCII, else in lower case
     wide: np.ndarray  # of each code point, see WORD; only ASCII until more is needed
@@ -250,7 +250,7 @@ def gather_chars(buffer, a, b, tables, work):
         spaces = spaces + 1 if entry & SPACE else 0
         if spaces > 2:
             continue
-        if spaces == 2:  # a single one stays what it is, a tabulator for instance
+        if spaces == 2:  # a single one is kept as it is, such as a tab
             n -= _1
             q = write_point(text, np.uint64(edges[n]), np.uint32(32))
         else:

@@ -9,8 +9,8 @@
 Feature hashing wants |h| for the column and the sign of h. So `finish` gives both in one number,
 g = 2 |h| + (h < 0), from which nothing is lost.
 
-Numbers of 64 bits are computed with, of which the lower 32 are kept: numba has no others, no
-product of two overflows, and the compiler finds the instructions on 32 bits again.
+Arithmetic is in 64 bits, of which the lower 32 are kept: numba has no other, no product of two
+overflows, and the compiler recovers the 32-bit instructions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _13, _15, _16, _24, _32 = (np.uint64(number) for number in (13, 15, 16, 24, 32))
 
 @jit(inline=True)
 def load(text, p):
-    """The four bytes that begin at p, as a number; the text must go on so far."""
+    """The four bytes that begin at p, as a number; the text must be long enough."""
     low = np.uint64(text[p]) | np.uint64(text[p + _1]) << _8
     high = np.uint64(text[p + _2]) << _16 | np.uint64(text[p + _3]) << _24
     return np.uint32(low | high)

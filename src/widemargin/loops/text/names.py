@@ -45,7 +45,7 @@ class Names(NamedTuple):
 
 @jit(inner=True)
 def find_fresh(base, count, how, work, found, seen, fresh):
-    """Of the columns base ... count - 1, write down those that the table of names must see."""
+    """Of the columns base ... count - 1, list those that the table of names must check."""
     places = np.uint64(len(seen) - 1)
     columns, where, text = found.columns, work.where, work.text
     hashes, names, ends = fresh.hashes, fresh.names, fresh.ends
@@ -80,7 +80,7 @@ def find_fresh(base, count, how, work, found, seen, fresh):
 
 @jit()
 def note_names(fresh, names, mask):
-    """Take note of hashes that may be new, in order.
+    """Record hashes that may be new, in order.
 
     `names.seen` has a number for each column (or for several, if there are very many): the hash
     that was there first, and whether it was seen, has its name kept, or shares the column with

@@ -17,7 +17,7 @@ BASIS = np.uint64(0xCBF29CE484222325)
 
 @jit(inline=True)
 def hash_on(h, byte):
-    """The hash (FNV-1a, 64 bits) of a string that goes on with a byte."""
+    """The hash (FNV-1a, 64 bits) of a string extended by a byte."""
     return (h ^ np.uint64(byte)) * _PRIME
 
 

@@ -56,7 +56,7 @@ def _features(C, base, n, h, d, templates, features, ids):
     size = np.uint64(len(templates.seed))
     shift = templates.shift[0]
     pair = (C[base + h, _TAG] * _MIX ^ C[base + d, _TAG]) * _BETWEEN + counts[0]
-    # Further on, what is near both ends tells enough.
+    # Beyond that, the words near both ends are enough.
     for k in range(_1, min(far, _FAR)):
         x = (pair + C[base + first + k, _TAG]) * _MIX
         ids[size] = (x ^ (x >> np.uint64(31))) * _BETWEEN >> shift
@@ -213,7 +213,7 @@ def learn_arcs(
         if wrong == 0:
             continue
         mistakes += wrong
-        # Each row counts once, when it is met first; D is all zero again afterwards.
+        # Each row counts once, when first met; D is all zero again afterwards.
         q = 0.0
         kept = _0
         for k in range(size):

@@ -27,7 +27,7 @@ _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 class Beam(NamedTuple):
-    """Room for a search: states, and how each came about.
+    """Buffers for a search: states, and how each was reached.
 
     `slot` tells where the states of this step and of the next are, `total` their scores; `heir` is
     for handing slots on. `parent` and `action` say of every state of every step where it came from;

@@ -1,4 +1,4 @@
-"""What a transition is chosen by: features of a state, as rows of a table of weights.
+"""The features of a state by which a transition is chosen, as rows of a table of weights.
 
 A feature is a conjunction of a few *atoms*, such as the word on top of the stack and the tag of its
 leftmost child. An atom is a number for a node's column (word, tag, ...), the transition that made a
@@ -27,13 +27,13 @@ from widemargin.loops.trees.transitions import (
     height,
 )
 
-#: Nodes that atoms speak of: the stack, the buffer, and children of its first nodes.
+#: Nodes that atoms refer to: the stack, the buffer, and children of its first nodes.
 NODES = (
     *("s0", "s1", "s2", "b0", "b1", "b2", "b3"),
     *("s0l", "s0l2", "s0r", "s0r2", "s1l", "s1l2", "s1r", "s1r2", "b0l", "b0l2"),
     *("s0ll", "s0rr", "s1rr", "b0ll", "p0", "n0"),
 )
-#: Numbers that atoms speak of: children on the left and right of a node, and distances.
+#: Numbers that atoms refer to: children on the left and right of a node, and distances.
 COUNTS = ("s0.lefts", "s0.rights", "s1.lefts", "s1.rights", "b0.lefts", "s0-b0", "s1-s0")
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 _5, _10 = np.uint64(5), np.uint64(10)
@@ -59,7 +59,7 @@ class Templates(NamedTuple):
 
 
 class FeatureBuffers(NamedTuple):
-    """Room to work in."""
+    """Work buffers."""
 
     nodes: np.ndarray
     counts: np.ndarray
@@ -70,7 +70,8 @@ class FeatureBuffers(NamedTuple):
 def distance_class(d):
     """A distance in seven classes: 0 to 4, 5 to 9, 10 and more.
 
-    Near words are told apart one by one, as in the parsers of McDonald, Crammer and Pereira (2005).
+    Short distances are distinguished individually, as in the parsers of McDonald, Crammer and
+    Pereira (2005).
     """
     if d < _5:
         return d

@@ -98,7 +98,7 @@ class Trace(NamedTuple):
 
 @jit()
 def trace_steps(sentences, i, W, templates, actions, features, work, script, trace):
-    """Parse sentence i, and note every step.
+    """Parse sentence i, and record every step.
 
     `script` has the actions to take; if it is empty, they are those of `parse_greedy`.
     """

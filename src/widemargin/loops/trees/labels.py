@@ -99,7 +99,7 @@ def _score_labels(S, C, base, n, d, W, templates, features, work):
 
 @jit(inline=True)
 def _best_label(s, allowed, K, but):
-    """The best allowed label but for one, of equals the first; K if there is none."""
+    """The best allowed label other than `but`, the first of equals; K if there is none."""
     best = K
     for a in range(K):
         if a != but and allowed[a] and (best == K or s[a] > s[best]):

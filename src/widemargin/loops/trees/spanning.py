@@ -1,4 +1,4 @@
-"""The best dependency tree when every arc has a score of its own: exact, projective or not.
+"""The best dependency tree when every arc is scored separately: exact, projective or not.
 
 `A[h, d]` is the score of the arc from head h to word d; node 0 is the root, words are 1 .. n.
 Column 0 and the diagonal are never looked at. Of several best trees one is given, always the same.
@@ -89,7 +89,7 @@ def best_projective(A, n, single, chart, heads):
 
 @jit(inline=True)
 def _push(agenda, size, i, j, kind):
-    """Note a half that is still to be taken apart: 0 right, 1 left."""
+    """Push a half that is still to be split: 0 right, 1 left."""
     agenda[size, _0] = i
     agenda[size, _1] = j
     agenda[size, _2] = kind
@@ -98,7 +98,7 @@ def _push(agenda, size, i, j, kind):
 
 @jit(inline=True)
 def _trace_back(chart, size, heads):
-    """Take halves apart and write the arcs that they were made of."""
+    """Split halves and write the arcs that they were made of."""
     agenda = chart.agenda
     while size > _0:
         size -= _1

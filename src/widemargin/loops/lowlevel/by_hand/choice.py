@@ -1,9 +1,9 @@
 """Which version of a piece compiled loops run: the one written by hand in LLVM, or the plain one.
 
 Every piece in the folder above is a plain Python function that numba can compile, and here is a
-version that emits LLVM. With the environment variable `WIDEMARGIN_PLAIN_LOOPS=1` compiled loops
-use the plain functions; with the compiler off there is nothing else. Each docstring says how much
-slower the plain function is, so that a reader can judge whether the other one earns its place.
+version that emits LLVM. With the environment variable `WIDEMARGIN_PLAIN_LOOPS=1` compiled loops use
+the plain functions; with the compiler off there is nothing else. Each docstring says how much
+slower the plain function is, so that readers can judge whether the handwritten one is worth having.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pieces of LLVM that several of the versions written by hand are made of."""
+"""Building blocks of LLVM shared by the handwritten versions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def emit_splat(builder, x, lanes):
 
 
 def emit_prefetch(builder, address):
-    """Emit the hint that what stands at an address is wanted soon."""
+    """Emit the hint that the data at an address will be needed soon."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
     name = "llvm.prefetch.p0"
