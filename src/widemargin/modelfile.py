@@ -10,6 +10,7 @@ The description holds its format number and the version of widemargin that wrote
     1    widemargin 0.1, which did not write its version
     2    widemargin 0.2
     3    weights may be those of some columns, and stored without their zeros
+    4    taggers and parsers, too, store only nonzero weights
 
 A change that an older widemargin would misread gets a new number. This version reads all formats up
 to its own; data that older files lack are filled in when the model is restored.
