@@ -93,7 +93,7 @@ GROUPS = (
 _MORE = {
     "kernel": ["(default: rbf)"],
     "columns": ["Taggers: the column of the tags."],
-    "bits": ["For taggers the default is 18."],
+    "bits": ["Taggers: default 18, parsers: 20, or fewer if the corpus is small."],
 }
 _EVERY = [
     click.option(

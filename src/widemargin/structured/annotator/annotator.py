@@ -23,7 +23,6 @@ from widemargin.structured.lemmas.lemmatizer import Lemmatizer
 from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.parser.treebank import check_treebank
-from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.tokenizer import Tokenizer
 from widemargin.structured.tokenizer.treebank import read_paragraphs
@@ -38,8 +37,6 @@ _TAGGER: dict[str, Any] = {
     "committee": 4,
     "templates": [*WORDS, *(f"suffix{n}[0]" for n in (6, 7)), *_NEIGHBOURS],
 }
-#: Its features are hashed into 2^18 rows, or fewer if the treebank is small.
-_TAGGER_BITS = 18
 #: Rough relative durations of the stages.
 _SHARES = {"tokens": 3.0, "tags": 2.0, "morphology": 2.0, "lemmas": 1.0, "trees": 6.0}
 #: The columns besides UPOS that the parser may use.
@@ -148,9 +145,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
         tokens = tokenizer[0].fit(corpus, watch=tokenizer[1]).model_
 
         def fit_tagger(given: Corpus) -> Any:
-            bits = bits_for(given.tokens, len(_TAGGER["templates"]), _TAGGER_BITS)
-            usual = self.tagger or Tagger(**_TAGGER, bits=bits)
-            tagger, watch = self._part(usual, seeds["tags"], clock)
+            tagger, watch = self._part(self.tagger or Tagger(**_TAGGER), seeds["tags"], clock)
             return tagger.fit(given, column="upos", watch=watch).model_
 
         tagger = fit_tagger(corpus)

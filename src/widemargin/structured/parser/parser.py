@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -111,9 +111,9 @@ class Parser(CertifiedEstimator[ParserModel]):
     actions : int
         The number of distinct transitions. Rarer labels share a transition, and are chosen once
         the tree is known.
-    bits : int or None
-        Features are hashed into 2^bits rows of weights. None: 20 bits, or fewer if the treebank is
-        so small that all its features fit into fewer rows.
+    bits : int or "auto"
+        Features are hashed into 2^bits rows of weights. "auto": 20 bits, or fewer if the treebank
+        is so small that its features fit into fewer rows.
     tags : "own", "gold", or a sequence of up to three columns that may begin with one of the two
         "own": the parser trains the taggers it needs, so that it can parse plain words. Which
         columns they learn depends on the corpus, unless they are listed, as in ("own", "upos",
@@ -175,7 +175,7 @@ class Parser(CertifiedEstimator[ParserModel]):
     C: float = 0.01
     explore: float = 0.9
     actions: int = 16
-    bits: int | None = None
+    bits: int | Literal["auto"] = "auto"
     tags: str | Sequence[str] = "own"
     tagger: Tagger | None = None
     jackknife: int = 5
@@ -235,8 +235,8 @@ class Parser(CertifiedEstimator[ParserModel]):
         check_choice("system", self.system, SYSTEMS)
         for name, least, most in (("beam", 1, 1024), ("actions", 3, 4096)):
             check_whole(name, getattr(self, name), least, most)
-        if self.bits is not None:
-            check_whole("bits", self.bits, least=8, most=28, other="None")
+        if self.bits != "auto":
+            check_whole("bits", self.bits, least=8, most=28, other="'auto'")
         if self.epochs is not None:
             check_whole("epochs", self.epochs, least=1, other="None")
         check_not_negative("margin", self.margin, infinite=True)
@@ -284,7 +284,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         if len(columns) > 2:
             lists = [with_third_tag(one) for one in lists]
         bits = self.bits
-        if bits is None:  # a transition parser is in two states per word
+        if bits == "auto":  # a transition parser is in two states per word
             bits = bits_for(2 * corpus.tokens, len(lists[0].splitlines()), _BITS)
         return ParserModel(
             system=self.system,

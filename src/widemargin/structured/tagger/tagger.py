@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from widemargin.parameters import (
 )
 from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.sentences import BESIDE, corpus_of, split_sentences
+from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.certainty import leads_of_sentences
 from widemargin.structured.tagger.constraints import (
     allowed_transitions,
@@ -70,6 +71,8 @@ _LEARNED_AS = ("IOBES", "BILOU", "IOB2")
 _RULES = ("perceptron", "pa", "pa1", "pa2")
 #: More tags than this are almost certainly a mistake, and would need very wide rows.
 _MOST_TAGS = 4096
+#: Bits of hashed features, unless the corpus is so small that fewer will do.
+_BITS = 18
 
 
 @dataclass(eq=False, repr=False)
@@ -100,8 +103,9 @@ class Tagger(CertifiedEstimator[TaggerModel]):
     committee : int
         Train this many times, with the sentences in different orders, and average the weights. A
         committee of 4 halves the random variation of the weights.
-    bits : int or None
+    bits : int, "auto" or None
         Features are hashed into 2^bits rows of weights; None uses an exact dictionary instead.
+        "auto": 18 bits, or fewer if the corpus is so small that its features fit into fewer rows.
     scheme : {"IOBES", "BILOU", "IOB2", None}
         Span tags in IOB1 or IOB2 are converted to this scheme for training, and predictions are
         converted back; None trains on the tags as they are.
@@ -170,7 +174,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
     epochs: int = 10
     keep: str = "average"
     committee: int = 1
-    bits: int | None = 18
+    bits: int | Literal["auto"] | None = "auto"
     scheme: str | None = "IOBES"
     constraints: str | None = "auto"
     tag_dictionary: Any = None
@@ -293,7 +297,10 @@ class Tagger(CertifiedEstimator[TaggerModel]):
             )
         templates = self._templates(tags, inputs, corpus.format)
         settings = self._settings(len(tags))
-        encoded = encode_corpus(corpus, templates, self.bits)
+        bits = self.bits
+        if bits == "auto":
+            bits = bits_for(corpus.tokens, len(templates), _BITS)
+        encoded = encode_corpus(corpus, templates, bits)
         model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
         model = replace(model, column=column, beam=settings.search.beam or 0)
         score = None if held_out is None else HeldOutScore(model, *held_out).score
@@ -378,8 +385,8 @@ class Tagger(CertifiedEstimator[TaggerModel]):
 
     def _settings(self, tags: int) -> TaggerSettings:
         """The parameters in the form that training takes, after checking them."""
-        if self.bits is not None:
-            check_whole("bits", self.bits, least=1, most=30, other="None")
+        if self.bits not in (None, "auto"):
+            check_whole("bits", self.bits, least=1, most=30, other="'auto' or None")
         check_choice("order", self.order, (1, 2))
         check_choice("rule", self.rule, _RULES)
         check_choice("keep", self.keep, ("average", "last"))
