@@ -390,7 +390,7 @@ class TextEncoder:
             raise ValueError(f"{documents!r:.20} documents")
         encoder.documents, having = documents, unpack_sparse("having", arrays)
         check_shape("having", having, encoder._having.shape, kinds="u")
-        encoder._having = having.astype(np.uint32, copy=False)
+        encoder._having = np.require(having, np.uint32, "W")
         if encoder.names is not None:
             start = "names."
             mine = {name.removeprefix(start): arrays[name] for name in arrays if start in name}
