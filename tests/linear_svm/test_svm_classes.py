@@ -11,7 +11,12 @@ from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
 from widemargin import LinearSVM
-from widemargin.certificates.gap import BinaryObjective, measure_binary, measure_classes
+from widemargin.certificates.gap import (
+    BinaryObjective,
+    GapCertificate,
+    measure_binary,
+    measure_classes,
+)
 from widemargin.data.rows import Rows
 from widemargin.linear_svm import classes as together
 from widemargin.linear_svm import newton_classes
@@ -251,3 +256,16 @@ for squared in (False, True):
 
 def test_interpreted_is_compiled():
     assert_both_tell_the_same(SCRIPT, rtol=1e-6, atol=1e-9)
+
+
+def test_a_certificate_names_its_classes():
+    X, y, _ = blobs(k=3)
+    names = np.array(["ham", "spam", "unsure"])[y]
+    certificate = LinearSVM(random_state=0).fit(X, names).certificate_
+    assert certificate.classes == ("ham", "spam", "unsure")
+    told = [line.split(":")[0] for line in str(certificate).splitlines()[-3:]]
+    assert told == [f"{name} against the rest" for name in certificate.classes]
+    assert GapCertificate.from_dict(certificate.to_dict()) == certificate
+    old = certificate.to_dict()
+    del old["classes"]  # as files of earlier versions have it
+    assert "class 2 against the rest" in str(GapCertificate.from_dict(old))

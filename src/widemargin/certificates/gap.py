@@ -42,6 +42,8 @@ class GapCertificate(ShownAsLines):
         margin of any separator. The first is 0 if no separator was found.
     parts : tuple of GapCertificate
         One per class, if every class is a separate problem.
+    classes : tuple
+        The classes of the parts.
     alpha : array or None
         The dual values from which all figures were computed. Model files do not store them.
     """
@@ -53,6 +55,7 @@ class GapCertificate(ShownAsLines):
     violation: float
     margin: tuple[float, float] | None = None
     parts: tuple[GapCertificate, ...] = ()
+    classes: tuple[Any, ...] = ()
     alpha: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -81,7 +84,9 @@ class GapCertificate(ShownAsLines):
                 else f"no separator with a margin above {high:.3g} exists;"
                 " widemargin.certify decides whether there is one with a smaller margin"
             )
-        lines += [f"class {c}: {str(part).splitlines()[0]}" for c, part in enumerate(self.parts)]
+        names = self.classes or [f"class {c}" for c in range(len(self.parts))]
+        for name, part in zip(names, self.parts, strict=True):
+            lines.append(f"{name} against the rest: {str(part).splitlines()[0]}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -91,6 +96,7 @@ class GapCertificate(ShownAsLines):
         found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "alpha"}
         found["margin"] = None if self.margin is None else list(self.margin)
         found["parts"] = [part.to_dict() for part in self.parts]
+        found["classes"] = list(self.classes)
         return found
 
     @classmethod
@@ -102,12 +108,13 @@ class GapCertificate(ShownAsLines):
                 **found,
                 "margin": None if margin is None else (float(margin[0]), float(margin[1])),
                 "parts": tuple(cls.from_dict(part) for part in found["parts"]),
+                "classes": tuple(found.get("classes", ())),
             }
         )
 
 
-def together(parts: list[GapCertificate]) -> GapCertificate:
-    """Join the certificates of separate problems: their objectives add up."""
+def together(parts: list[GapCertificate], classes: np.ndarray) -> GapCertificate:
+    """Join the certificates of separate problems, one per class: their objectives add up."""
     if len(parts) == 1:
         return parts[0]
     primal, dual = sum(part.primal for part in parts), sum(part.dual for part in parts)
@@ -125,6 +132,7 @@ def together(parts: list[GapCertificate]) -> GapCertificate:
         max(part.violation for part in parts),
         (min(low for low, _ in margins), min(high for _, high in margins)) if margins else None,
         tuple(parts),
+        tuple(classes.tolist()),
         alpha,
     )
 

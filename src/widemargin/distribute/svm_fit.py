@@ -74,7 +74,7 @@ class SVMFit(PartitionFit):
         longest = math.inf if settings.max_seconds is None else float(settings.max_seconds)
         stops = Stops(int(settings.epochs), tol=float(settings.tol), max_seconds=longest)
         found = Run(training, stops, watch=watch, checkpoints=checkpoints).finish()
-        certificate = training.certify()
+        certificate = training.certify(np.asarray(self.classes))
         history = _as_svm(found, settings.tol)
         if ready.held_out and len(history):
             score = self._score(state)

@@ -211,7 +211,7 @@ class SVMTraining(Rounds):
         """Return the relative gap at the start of the round, the driver's stopping criterion."""
         return self.gap if self.finished == self.epoch else None
 
-    def certify(self) -> GapCertificate:
+    def certify(self, classes: np.ndarray) -> GapCertificate:
         """Choose the weights to deploy, and compute the certificate, all from scratch.
 
         The dual is that of the dual values and the weights that result from them. The primal is
@@ -244,7 +244,8 @@ class SVMTraining(Rounds):
                     alpha=self.alpha[c].copy(),
                 )
                 for c in range(len(W))
-            ]
+            ],
+            classes,
         )
 
     def _measure(self, W: np.ndarray) -> np.ndarray:

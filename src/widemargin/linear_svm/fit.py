@@ -207,7 +207,7 @@ def fit_svm(
     if held_out is not None:
         score = HeldOutScore(held_out, state, "last", threads).accuracy()
         history.epochs[-1] = history.epochs[-1]._replace(held_out=score)
-    certificate = together([solution.certificate for solution in solutions])
+    certificate = together([solution.certificate for solution in solutions], classes)
     if not history.stopped:
         reached = all(solution.reached for solution in solutions)
         early = "epochs" if len(history) >= settings.epochs else "no progress"
