@@ -462,14 +462,17 @@ def nearest(value: Any, choices: tuple[Any, ...]) -> str | None:
     --------
     >>> nearest("lable", ("label", "text"))
     'label'
+    >>> nearest("c", ("class_weight", "C"))
+    'C'
     """
     from difflib import get_close_matches
 
     if not isinstance(value, str) or not value:
         return None
     words = [choice for choice in choices if isinstance(choice, str)]
+    same = [word for word in words if word.lower() == value.lower()]
     shortened = [word for word in words if word.startswith(value)]
-    found = shortened or get_close_matches(value, words, n=1)
+    found = same or shortened or get_close_matches(value, words, n=1)
     return found[0] if found else None
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import tries
 
-from widemargin import DataError
+from widemargin import DataError, DataWarning
+from widemargin import read as read_examples
 from widemargin.data.encode.learned_column import Moments
 from widemargin.data.encode.table import TableEncoder
-from widemargin.data.readers.columns import MISSING, Column, TableOptions, TableSchema
+from widemargin.data.readers.cell_values import parse_label
+from widemargin.data.readers.columns import (
+    MISSING,
+    CellError,
+    Column,
+    TableOptions,
+    TableSchema,
+)
 from widemargin.data.readers.parser import BlockParser
 from widemargin.data.readers.table import read_table, schema_of, texts_of_column
 from widemargin.data.rows import Rows, frozen
@@ -882,8 +891,13 @@ def test_identifiers_are_refused():
     def column(distinct, n):
         return pa.table({"who": [f"u{i % distinct}" for i in range(n)]})
 
-    TableEncoder().observe(column(999, 999))
-    TableEncoder().observe(column(500, 1000))
+    with pytest.warns(DataWarning, match="nearly all values of column 'who' differ: it looks like"):
+        TableEncoder().observe(column(999, 999))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TableEncoder().observe(column(19, 19))
+        TableEncoder().observe(column(90, 100))
+        TableEncoder().observe(column(500, 1000))
     encoder = TableEncoder()
     encoder.observe(column(501, 600))
     with pytest.raises(DataError) as caught:
@@ -1033,3 +1047,14 @@ def test_statistics_of_numbers_do_not_depend_on_chunks(n):
     assert (whole.low, whole.high) == (numbers.min(), numbers.max())
     assert whole.mean == pytest.approx(np.mean(numbers), rel=1e-12)
     assert whole.squares / n == pytest.approx(np.var(numbers), rel=1e-9)
+
+
+def test_labels_padded_with_zeros_are_strings(tmp_path):
+    path = tmp_path / "codes.csv"
+    path.write_text("x,label\n" + "1,01\n2,1\n3,10\n" * 4)
+    assert sorted(set(read_examples(path)[1].tolist())) == ["01", "1", "10"]
+    path.write_text("x,label\n" + "1,0\n2,1\n" * 4)
+    assert sorted(set(read_examples(path)[1].tolist())) == [0, 1]
+    with pytest.raises(CellError) as wrong:  # far below the first lines
+        parse_label("01", "whole", frozenset(), True)
+    assert wrong.value.reason == "label 01 starts with a zero, and the first labels do not"

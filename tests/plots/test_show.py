@@ -448,7 +448,7 @@ def test_weights_are_the_top_features_or_images():
         show.plot_weights(p, shape=(3, 3))
     with pytest.raises(DataError, match="not a class"):
         show.plot_weights(p, classes=[7])
-    with pytest.raises(DataError, match="no weights"):
+    with pytest.raises(DataError, match="no feature weights"):
         show.plot_weights(object())
 
 

@@ -111,6 +111,7 @@ def check_conllu(written: str, text: str) -> None:
 def test_text_becomes_sentences_with_everything(model: AnnotatorModel) -> None:
     document = model(TEXT)
     assert len(document) == 3
+    assert repr(document).startswith("Document(3 sentences, 13 words: form, ")
     words = [[word["form"] for word in sentence] for sentence in document]
     assert words[1] == ["It", "does", "n't", "bark", "!"]
     first = next(iter(document))

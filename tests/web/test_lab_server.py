@@ -14,6 +14,7 @@ import urllib.parse
 
 import numpy as np
 import pytest
+from shell import run_shell
 
 pytest.importorskip("starlette", reason="the lab needs starlette")
 
@@ -318,3 +319,10 @@ def test_wrong_use():
         widemargin.lab([[0, 1]])
     with pytest.raises(ValueError, match="two features"):
         widemargin.lab(np.zeros((3, 1)), [0, 1, 0])
+
+
+def test_without_what_it_needs_the_command_says_so_in_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("widemargin.web.lab.start.find_spec", lambda name: None)
+    done = run_shell(tmp_path, "lab", "--no-browser", code=1)
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'widemargin[lab]'" in done.stderr

@@ -70,6 +70,12 @@ def _check_probabilities(given: Mapping[str, Any]) -> None:
 def _temperature(model: TaggerModel, given: Mapping[str, Any]) -> float:
     """The temperature: given, fitted to tagged sentences, or the model's own."""
     if given["calibrate"] is None:
+        if given["proba"] and given["temperature"] is None and model.temperature == 1.0:
+            click.echo(
+                "these probabilities are not calibrated: give tagged sentences that the model has"
+                " not learned from (--calibrate FILE)",
+                err=True,
+            )
         return model.temperature if given["temperature"] is None else given["temperature"]
     found = model.calibrate(read_sentences([given["calibrate"]], {}))
     click.echo(f"temperature {found:.4g}", err=True)

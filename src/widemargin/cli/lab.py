@@ -27,7 +27,7 @@ def lab(path: str | None, given: Mapping[str, Any]) -> None:
     try:
         running = Lab(table, given["port"], framed=False)
     except ImportError as error:
-        raise click.ClickException(str(error)) from None
+        raise DataError(str(error)) from None
     click.echo(f"The lab is at {running.url}")
     click.echo("Press Ctrl-C to stop it.", err=True)
     with _opened(running.url) if given["browser"] else contextlib.nullcontext():

@@ -92,9 +92,10 @@ class Program(click.Group):
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Print each warning about the data as one line, unless --quiet is given."""
+    """Print each warning about the data as one line, once, unless --quiet is given."""
     from widemargin.errors import DataWarning
 
+    shown = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
         usual = warnings.showwarning
@@ -104,8 +105,9 @@ def _warnings_in_one_line() -> Iterator[None]:
                 usual(message, category, *place, **more)
                 return
             context = click.get_current_context(silent=True)  # other threads have none
-            if context is None or not context.params.get("quiet"):
+            if (context is None or not context.params.get("quiet")) and str(message) not in shown:
                 click.echo(f"widemargin: {message}", err=True)
+            shown.add(str(message))
 
         warnings.showwarning = show
         yield

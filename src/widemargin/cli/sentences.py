@@ -33,6 +33,15 @@ _HOMES = {
     "Morphologizer": "widemargin.structured.morphology.model:MorphologizerModel",
     "Annotator": "widemargin.structured.annotator.model:AnnotatorModel",
 }
+#: The commands that use them.
+_COMMANDS = {
+    "Tagger": "tag",
+    "Parser": "parse",
+    "Tokenizer": "tokenize",
+    "Lemmatizer": "tag",
+    "Morphologizer": "tag",
+    "Annotator": "parse",
+}
 
 
 def load_sentence_model(path: str, *wanted: str) -> Any:
@@ -42,7 +51,8 @@ def load_sentence_model(path: str, *wanted: str) -> Any:
     if learner not in (wanted or _HOMES):
         *others, last = map(str.lower, wanted or _HOMES)
         kind = f"{', '.join(others)} or {last}" if others else last
-        raise ModelFileError(f"{path}: is not a {kind}: it was made by the learner {learner}")
+        used = f"; use it with widemargin {_COMMANDS[learner]}" if learner in _COMMANDS else ""
+        raise ModelFileError(f"{path}: is not a {kind}: it was made by the learner {learner}{used}")
     module, name = _HOMES[learner].split(":")
     return restore(path, arrays, about, getattr(import_module(module), name).of)
 

@@ -66,6 +66,8 @@ def _check_installed() -> None:
     """Raise an error if the extra is not installed, or the system has no fork."""
     for name in ("httptools", "uvloop"):
         if importlib.util.find_spec(name) is None:
-            raise DataError(f"serve needs {name}: install widemargin[serve]")
+            raise DataError(
+                f"serve needs {name}, which is not installed: pip install 'widemargin[serve]'"
+            )
     if not hasattr(os, "fork"):
         raise DataError("serve needs a system with fork, such as Linux")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from widemargin.data.encode.learned_column import LearnedColumn, restore_columns
 from widemargin.data.readers.columns import CellError, TableSchema, kind_of_type
 from widemargin.data.readers.table import schema_of, texts_of_column
 from widemargin.data.rows import Rows, Stack, frozen
-from widemargin.errors import DataError
+from widemargin.errors import DataError, DataWarning
 from widemargin.loops.storage import Sparse
 from widemargin.modelfile import pack_strings, unpack_strings
 from widemargin.parameters import check_choice
@@ -21,6 +22,8 @@ from widemargin.parameters import check_choice
 SCALES = ("standard", "maxabs", "none")
 #: From this many examples on, a column with half of its strings distinct is not categorical.
 _ENOUGH = 1000
+#: From this many on, a column with more than this share of its strings distinct deserves a warning.
+_SOME, _NEARLY_ALL = 20, 0.9
 
 
 class TableEncoder:
@@ -199,10 +202,18 @@ class TableEncoder:
     @staticmethod
     def _check_categories(column: LearnedColumn) -> None:
         distinct, examples = len(column.values), column.moments.count
+        advice = "it looks like an identifier or free text; drop it, or declare it as text"
         if examples >= _ENOUGH and 2 * distinct > examples:
             raise DataError(
                 f"column {column.name!r} has {distinct} different values in {examples} examples:"
-                " it looks like an identifier or free text; drop it, or declare it as text"
+                f" {advice}"
+            )
+        if examples >= _SOME and distinct > _NEARLY_ALL * examples:
+            # Without numbers, so that it is shown once for all folds of a cross-validation.
+            warnings.warn(
+                f"nearly all values of column {column.name!r} differ: {advice}",
+                DataWarning,
+                stacklevel=2,
             )
 
     def _check_columns(self, table: Any) -> None:

@@ -12,6 +12,8 @@ from widemargin.data.readers.columns import BLANKS, ENDLESS, FALSE, NUMBER, TRUE
 _NUMBER, _ENDLESS = re.compile(NUMBER), re.compile(ENDLESS)
 #: The pattern of a number with a decimal comma.
 _COMMA_NUMBER = re.compile(NUMBER.replace(r"\.", ","))
+#: A code rather than a number: padded with zeros.
+_PADDED = re.compile(r"[-+]?0\d")
 #: Whole numbers up to this are exact as float64.
 _EXACT = 2**53
 
@@ -85,14 +87,16 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
 def label_kind(values: Iterable[Any], typed: bool) -> str:
     """Whether labels are whole numbers or strings, judging by the first labels.
 
-    In CSV, text that looks like a number is read as a number. In typed formats a string stays a
-    string, and the first label decides.
+    In CSV, text that looks like a number is read as a number, unless it is padded with zeros: 007
+    is a code. In typed formats a string stays a string, and the first label decides.
     """
     values = [value for value in values if value is not None]
     if typed:
         whole = not isinstance(values[0], (str, bool)) if values else False
     else:
-        whole = bool(values) and all(_NUMBER.fullmatch(value) for value in values)
+        whole = bool(values) and all(
+            _NUMBER.fullmatch(value) and not _PADDED.match(value) for value in values
+        )
     return "whole" if whole else "string"
 
 
@@ -114,6 +118,8 @@ def parse_label(value: Any, kind: str, missing: frozenset[str], needed: bool) ->
         return str(value).lower() if isinstance(value, bool) else str(value)
     if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value)):
         raise CellError(f"expected a whole number as label, found {shown(value)}")
+    if isinstance(value, str) and _PADDED.match(value):
+        raise CellError(f"label {value} starts with a zero, and the first labels do not")
     try:
         whole = int(value)
     except ValueError:  # a string with a point or an exponent, or a float that is not finite

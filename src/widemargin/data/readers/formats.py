@@ -72,7 +72,10 @@ def format_of(
             f" give the format (--format), one of {', '.join(labelled)}"
         )
     if found in CORPORA:
-        raise DataError(f"{name}: holds sentences ({found}): use --learner tagger or parser")
+        raise DataError(
+            f"{name}: holds sentences ({found}):"
+            " use --learner tagger, parser, annotator or tokenizer"
+        )
     *most, last = among
     wanted = f"{', '.join(most)} or {last}" if most else last
     raise DataError(f"{name}: is {found}, where {wanted} is needed")

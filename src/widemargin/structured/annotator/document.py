@@ -13,6 +13,7 @@ import numpy as np
 
 from widemargin.data.readers.conll import CONLLU, read_conll
 from widemargin.data.readers.corpus import Corpus
+from widemargin.markup.words import several
 from widemargin.structured.tokenizer.cuts import white_space
 
 
@@ -71,6 +72,10 @@ class Document:
     paragraphs: np.ndarray | None = None
     first: int = 1
     offset: int = 0
+
+    def __repr__(self) -> str:
+        sentences, words = several(len(self.starts) - 1, "sentence"), len(self.tokens)
+        return f"Document({sentences}, {several(words, 'word')}: {', '.join(self.columns)})"
 
     def __len__(self) -> int:
         """How many sentences there are."""
