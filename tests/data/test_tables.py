@@ -155,6 +155,8 @@ BAD_JSONL = [
     (b'{"a":"x","label":0}\n{"a":"\\u0000","label":1}\n', "f:2:6: key 'a': a NUL character"),
     (b'{"a":"x","label":0}\n{"a":"\\ud800","label":1}\n',
      "f:2:6: key 'a': half of a surrogate pair"),
+    (b'{"a":"x","label":0}\n{"\\ud800":1,"label":1}\n',
+     "f:2:2: key '\\ud800': half of a surrogate pair"),
     (b'{"a":"x","label":0}\n{"a":"\t","label":1}\n',
      "f:2:7: not JSON: invalid control character at"),
     (b'{"a":"x","label":0}\n{"a":' + b"[" * 100000 + b"\n", "f:2:6: not JSON: nested too deeply"),

@@ -437,6 +437,9 @@ ROWS, LABELS = "training.log.example", "training.log.label"
         lambda arrays, about: arrays.update({ROWS: arrays[ROWS] + 1000}),
         lambda arrays, about: about["training"].update(logs=[[1 << 20]]),
         lambda arrays, about: about["training"].update(logs=[[-1, 1]]),
+        lambda arrays, about: about["training"].update(chance=7),
+        lambda arrays, about: about["training"].update(chance={}),
+        lambda arrays, about: about["training"]["chance"].update(epoch=7),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path):

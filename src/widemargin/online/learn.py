@@ -14,10 +14,11 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError, NotSeparableWarning
 from widemargin.loops.linear.passes import Log, Tally
 from widemargin.loops.steps import ERROR, MARGIN
-from widemargin.modelfile import pack_value, unpack_value
+from widemargin.modelfile import pack_value
 from widemargin.online.examples import Examples, Place
 from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.mistake_log import NO_LOG, Part, read_log
+from widemargin.online.orders import read_states
 from widemargin.online.passes import (
     Pace,
     Pass,
@@ -339,7 +340,7 @@ class LinearTraining(Training):
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
         window, rows, done = about["place"]
-        self.place = Place(window, rows, done, unpack_value(about["chance"]))
+        self.place = Place(window, rows, done, read_states(about["chance"], self.rng))
         self.before = arrays.get("before")
         whole = self.examples.whole
         # The entries of a stream refer to a window that is read again, and are checked against it

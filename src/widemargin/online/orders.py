@@ -111,8 +111,19 @@ class EpochOrders:
 
     def resume(self, about: dict[str, Any]) -> None:
         """Undo `about`."""
-        self._states = unpack_value(about["chance"])
+        self._states = read_states(about["chance"], self._rng)
         self._rng.bit_generator.state = unpack_value(about["generator"])
+
+
+def read_states(packed: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """The states of a generator that a checkpoint holds; raises an error if they are none."""
+    states = unpack_value(packed)
+    if not isinstance(states, dict) or not {"run", "epoch"} <= states.keys():
+        raise ValueError("states of the random generator are missing")
+    trial = type(rng.bit_generator)()
+    for state in states.values():
+        trial.state = state
+    return states
 
 
 def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -124,6 +124,8 @@ class JsonLines(OneByOne):
         """The columns of a block, read by Arrow; None if anything is doubtful."""
         import pyarrow as pa
 
+        if not all(map(_is_unicode, kinds)):
+            return None
         types = {"number": pa.float64(), "boolean": pa.bool_()}
         fields = []
         for name, kind in kinds.items():
@@ -267,6 +269,8 @@ def walk_object(text: str) -> list[tuple[str, Any, int]]:
         if text[at : at + 1] != '"':
             raise CellError('expected a key in double quotes, or "}"', at)
         key, end = _decode(text, at, lambda at: scanstring(text, at + 1, True))
+        if not _is_unicode(key):
+            raise CellError(f"key {key!r}: half of a surrogate pair", at)
         if key in seen:
             raise CellError(f"key {key!r} occurs twice", at)
         seen.add(key)
