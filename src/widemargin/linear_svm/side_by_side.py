@@ -110,7 +110,9 @@ def _counts_and_lengths(rows: Rows, starts: np.ndarray) -> tuple[np.ndarray, np.
     edges = np.searchsorted(starts, np.arange(_VALUES_AT_ONCE, starts[-1], _VALUES_AT_ONCE))
     for first, last in pairwise([0, *np.unique(edges).tolist(), rows.n]):
         part = slice(starts[first], starts[last])
-        counts += np.bincount(rows.stored.indices[part], minlength=rows.width)
+        # numpy 2.0 does not count unsigned numbers.
+        columns = rows.stored.indices[part].astype(np.intp, copy=False)
+        counts += np.bincount(columns, minlength=rows.width)
         squares = np.square(rows.stored.values[part], dtype=np.float64)
         squared[first:last] = _sums(squares, starts[first : last + 1] - starts[first])
     return counts, squared
