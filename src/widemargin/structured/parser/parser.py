@@ -284,8 +284,10 @@ class Parser(CertifiedEstimator[ParserModel]):
         if len(columns) > 2:
             lists = [with_third_tag(one) for one in lists]
         bits = self.bits
-        if bits == "auto":  # a transition parser is in two states per word
-            bits = bits_for(2 * corpus.tokens, len(lists[0].splitlines()), _BITS)
+        if bits == "auto":
+            # A transition parser is in two states per word; other words may all be its head.
+            seen = 2 if self.system in TRANSITIONS else int(corpus.lengths.max(initial=1))
+            bits = bits_for(seen * corpus.tokens, len(lists[0].splitlines()), _BITS)
         return ParserModel(
             system=self.system,
             labels=labels,
