@@ -33,15 +33,6 @@ _HOMES = {
     "Morphologizer": "widemargin.structured.morphology.model:MorphologizerModel",
     "Annotator": "widemargin.structured.annotator.model:AnnotatorModel",
 }
-#: The commands that use them.
-_COMMANDS = {
-    "Tagger": "tag",
-    "Parser": "parse",
-    "Tokenizer": "tokenize",
-    "Lemmatizer": "tag",
-    "Morphologizer": "tag",
-    "Annotator": "parse",
-}
 
 
 def load_sentence_model(path: str, *wanted: str) -> Any:
@@ -51,7 +42,10 @@ def load_sentence_model(path: str, *wanted: str) -> Any:
     if learner not in (wanted or _HOMES):
         *others, last = map(str.lower, wanted or _HOMES)
         kind = f"{', '.join(others)} or {last}" if others else last
-        used = f"; use it with widemargin {_COMMANDS[learner]}" if learner in _COMMANDS else ""
+        from widemargin.cli.ask import SENTENCE_LEARNERS
+
+        command = SENTENCE_LEARNERS.get(learner)
+        used = f"; use it with widemargin {command}" if command else ""
         raise ModelFileError(f"{path}: is not a {kind}: it was made by the learner {learner}{used}")
     module, name = _HOMES[learner].split(":")
     return restore(path, arrays, about, getattr(import_module(module), name).of)
