@@ -189,7 +189,12 @@ def test_a_worker_that_dies_is_replaced(start):
     (worker,) = server.children
     os.kill(worker, signal.SIGKILL)
     wait_until(lambda: server.predict("a")["digest"] and server.children != [worker])
+    replacement = server.children
+    for _ in range(50):
+        server.predict("a")
+    assert server.children == replacement
     assert server.end() == 0
+    assert [line["process"] for line in server.log if line.get("event") == "worker ended"] == [worker]
 
 
 def test_workers_end_with_their_supervisor(start):

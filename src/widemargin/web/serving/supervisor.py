@@ -223,7 +223,9 @@ class Supervisor:
 
 
 def _tell_begun(write: int) -> None:
-    os.write(write, b"1")
+    """Report the start of a worker; nobody listens when it replaces one that died."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(write, b"1")
     os.close(write)
 
 
