@@ -489,7 +489,7 @@ def test_inspect_says_what_a_model_is():
     run("train", "f.txt", "--ngrams", "1-2", "--model", "m.wm", "--bits", "12", "--quiet")
     said = run("inspect", "m.wm", "--top", "5").stdout
     assert said.startswith("m.wm: LinearSVM, squared_hinge rule, last kept\n2 classes: ham, spam\n")
-    assert "4096 features, hashed from texts (word, 1- to 2-grams)" in said
+    assert "4,096 features, hashed from texts (word, 1- to 2-grams)" in said
     assert "nan" not in said
     best = re.search(r"^spam +(.*)$", said, re.M)[1]
     assert len(best.split(", ")) == 5
@@ -893,7 +893,7 @@ def test_rows_of_a_sorted_pipe_are_all_counted_and_warned_of(folder):
     out, err = process.communicate(sorted_vectors(300_000), timeout=120)
     assert process.returncode == 0, err
     assert re.search(r"warning: \d+ consecutive rows had the label -?1", err)
-    assert "<stdin>: 300000 rows" in out
+    assert "<stdin>: 300,000 rows" in out
     assert "accuracy before learning" not in out  # it would be that of a guess
 
 

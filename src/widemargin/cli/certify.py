@@ -77,7 +77,7 @@ def _tell(found: Certificate, places: _Places) -> None:
     """Print one verdict in words."""
     if found.verdict == "separable":
         click.echo(
-            f"separable: a hyperplane separates the {found.n} examples of"
+            f"separable: a hyperplane separates the {found.n:,} examples of"
             f" {found.classes[0]} and {found.classes[1]}"
         )
         if found.margin is not None:
@@ -89,7 +89,7 @@ def _tell(found: Certificate, places: _Places) -> None:
     elif found.verdict == "not separable":
         asked = f" with a margin of {found.asked:g}" if found.asked else ""
         click.echo(
-            f"not separable: no hyperplane separates the {found.n} examples of {found.classes[0]}"
+            f"not separable: no hyperplane separates the {found.n:,} examples of {found.classes[0]}"
             f" and {found.classes[1]}{asked}"
         )
         click.echo(

@@ -18,6 +18,7 @@ import widemargin
 from widemargin.cli.examples import read_examples
 from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
+from widemargin.markup.words import several
 
 
 def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
@@ -43,7 +44,8 @@ def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     if given["as_json"]:
         click.echo(json.dumps(found.to_dict()))
         return
-    click.echo(f"{', '.join(patterns)}: {found.rows} rows, {found.features} features\n")
+    size = several(found.rows, "row"), several(found.features, "feature")
+    click.echo(f"{', '.join(patterns)}: {', '.join(size)}\n")
     click.echo(str(found))
     if given["page"]:
         click.echo(f"\nreport written to {given['page']}")

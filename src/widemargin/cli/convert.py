@@ -13,6 +13,7 @@ from widemargin.cli.examples import read_examples
 from widemargin.data.cache import write_cache
 from widemargin.data.readers.sources import check_readable
 from widemargin.errors import ModelFileError
+from widemargin.markup.words import several
 from widemargin.models.kernel import KernelModel
 from widemargin.models.liblinear import is_liblinear, read_liblinear, write_liblinear
 
@@ -34,7 +35,8 @@ def convert(source: str, target: str, given: Mapping[str, Any]) -> None:
     data, classes, encoder = read_examples(source, given)
     write_cache(target, data, classes, encoder)
     size = os.stat(target).st_size
-    click.echo(f"{target}: {data.rows.n} examples, {data.rows.width} features, {size:,} bytes")
+    counts = several(data.rows.n, "example"), several(data.rows.width, "feature")
+    click.echo(f"{target}: {', '.join(counts)}, {size:,} bytes")
 
 
 def _model(path: str) -> Any:

@@ -54,7 +54,7 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     show_training(
         path,
         model,
-        [f"{state.width} features, {encoder_story(model)}; bias: {_bias(model)}"],
+        [f"{several(state.width, 'feature')}, {encoder_story(model)}; bias: {_bias(model)}"],
         f", weights {state.W.dtype}",
     )
     click.echo("\nstrongest features")
@@ -85,7 +85,7 @@ def show_training(
     shown = ", ".join(labels[:CLASSES]) + (", ..." if len(labels) > CLASSES else "")
     for line in (
         f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept",
-        f"{len(labels)} classes: {shown}",
+        f"{several(len(labels), 'class')}: {shown}",
         *facts,
         *([f"threshold: {say_threshold(model)}"] if model.threshold else []),
         f"parameters: {parameters}",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from widemargin.cli.inspect import CLASSES, figures_of, show_training
+from widemargin.markup.words import several
 from widemargin.models.kernel import KernelModel
 from widemargin.models.support import strongest_rows
 from widemargin.pages.reportable import encoder_story
@@ -20,10 +21,11 @@ def inspect_kernel(path: str, model: KernelModel, top: int, as_json: bool) -> No
         return
     facts = [
         f"kernel {model.kernel}, longest example {model.R:.6g} in its space",
-        f"{model.width} features, {encoder_story(model)}",
+        f"{several(model.width, 'feature')}, {encoder_story(model)}",
     ]
     show_training(path, model, facts, "")
-    click.echo(f"\n{model.support.n} support vectors; the strongest, by row of the training data")
+    count = several(model.support.n, "support vector")
+    click.echo(f"\n{count}; the strongest, by row of the training data")
     rows = strongest_rows(model, top, first=1)[:CLASSES]
     side = max(len(name) for name, _ in rows)
     for name, found in rows:

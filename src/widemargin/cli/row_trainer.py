@@ -28,6 +28,7 @@ from widemargin.data.datasets import Encoded
 from widemargin.data.readers.files import Files
 from widemargin.data.readers.sources import name_of
 from widemargin.evaluate.intervals import wilson
+from widemargin.markup.words import several
 from widemargin.models.text_defaults import NGRAMS
 from widemargin.online.fit import check_classes
 from widemargin.online.held_out import usual_part
@@ -131,8 +132,8 @@ class RowTrainer(Trainer):
             "classes": len(model.classes),
         }
         name = ", ".join(map(name_of, self.job.files)) or "digits"
-        told = ", ".join(f"{count} {what}" for what, count in figures.items())
-        lines = [f"{name}: {told}"]
+        rows, features = several(self.rows, "row"), several(model.width, "feature")
+        lines = [f"{name}: {rows}, {features}, {several(len(model.classes), 'class')}"]
         schema = getattr(model.encoder, "schema", None)
         if schema is not None and schema.label is not None:
             figures["label"] = schema.label
@@ -165,5 +166,5 @@ def describe_accuracy(prefix: str, name: str, right: int, n: int) -> tuple[dict[
     """An accuracy with its interval: figures whose names have a prefix, and a line."""
     low, high = wilson(right, n)
     figures = {f"{prefix}accuracy": right / n, f"{prefix}accuracy_interval": (low, high)}
-    line = f"{name}: {right / n:.4f} on {n} rows (95 % interval {low:.4f} to {high:.4f})"
+    line = f"{name}: {right / n:.4f} on {several(n, 'row')} (95 % interval {low:.4f} to {high:.4f})"
     return figures, line

@@ -95,7 +95,7 @@ def _print(measures: Measures) -> None:
     low, high = measures.accuracy_interval
     click.echo(
         f"accuracy {measures.accuracy:.4f} (95 % interval {low:.4f} to {high:.4f}),"
-        f" {measures.right} of {measures.n} right"
+        f" {measures.right:,} of {measures.n:,} right"
     )
     mean, each = measures.f1_intervals()
     click.echo(f"mean F1  {measures.macro_f1:.4f} (95 % interval {mean[0]:.4f} to {mean[1]:.4f})\n")

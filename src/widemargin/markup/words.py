@@ -11,10 +11,11 @@ def several(n: int, what: str) -> str:
 
     Examples
     --------
-    >>> several(1, "mistake"), several(3, "mistake")
-    ('1 mistake', '3 mistakes')
+    >>> several(1, "mistake"), several(3, "class"), several(1200, "row")
+    ('1 mistake', '3 classes', '1,200 rows')
     """
-    return f"{n:,} {what}{'s' * (n != 1)}"
+    ending = "es" if what.endswith("s") else "s"
+    return f"{n:,} {what}{ending * (n != 1)}"
 
 
 def one_line(text: Any) -> str:
