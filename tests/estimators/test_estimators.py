@@ -227,7 +227,7 @@ def test_a_perceptron_with_the_logistic_rule_has_the_probabilities_of_logistic_r
     X, y = digits[0][:300] / 16, digits[1][:300]
     for keep in ("average", "last"):
         one = Perceptron(rule="logistic", keep=keep, random_state=0).fit(X, y)
-        other = OnlineLogistic(keep=keep, random_state=0).fit(X, y)
+        other = OnlineLogistic(eta=1.0, keep=keep, random_state=0).fit(X, y)
         np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
     voted = Perceptron(rule="logistic", keep="vote").fit(X, y)
     assert "votes are not probabilities" in why_not(voted)

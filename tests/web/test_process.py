@@ -194,7 +194,8 @@ def test_a_worker_that_dies_is_replaced(start):
         server.predict("a")
     assert server.children == replacement
     assert server.end() == 0
-    assert [line["process"] for line in server.log if line.get("event") == "worker ended"] == [worker]
+    ended = [line["process"] for line in server.log if line.get("event") == "worker ended"]
+    assert ended == [worker]
 
 
 def test_workers_end_with_their_supervisor(start):

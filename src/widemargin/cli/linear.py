@@ -49,6 +49,9 @@ class LinearTrainer(RowTrainer):
             raise click.UsageError("--rule of the learner pa must be pa, pa1 or pa2")
         for name, value in (("batch", 1), ("shuffle", True)):
             self.params.setdefault(name, value)
+        if learner == "logistic" and given.get("eta") is None:
+            power = given.get("power")
+            self.params["eta"] = ("auto", power) if power else "auto"
         self.settings = Settings(**{**self.params, "rule": rule})
         self.settings.check()
         self.params["random_state"] = self.seed

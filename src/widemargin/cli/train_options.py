@@ -152,7 +152,11 @@ _LEARNING = [
         " the larger, the closer the fit (default: 1; tagger 0.03; parser 0.01). An svm also"
         " takes inf.",
     ),
-    click.option("--eta", type=float, help="Step size (default: 1)."),
+    click.option(
+        "--eta",
+        type=float,
+        help="Step size (default: 1; logistic: about 3 / |x|^2 for a typical example x).",
+    ),
     click.option("--power", type=float, help="Let the step size decay as eta/t^POWER."),
     click.option("--l2", type=float, help="Penalty on the squared weights (default: 0)."),
     click.option("--batch", help="Number of examples per update, or 'full' (default: 1)."),

@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
 from widemargin.markup.brief import brief_repr
 
-#: The typical size of the values is estimated from this many rows.
+#: The typical sizes of values and rows are estimated from this many rows.
 _SAMPLED = 250
 #: The smallest numbers whose squares keep full precision.
 _SMALLEST = {
@@ -145,8 +145,7 @@ class Rows:
 
         It is estimated from a few hundred evenly spaced rows; 1 if they are all zero.
         """
-        which = np.linspace(0, self.n - 1, min(self.n, _SAMPLED)).astype(np.uint64)
-        values = self.take(which).without_duplicates().stored.values
+        values = self._sample().stored.values
         sizes = np.abs(values[values != 0.0])
         if not len(sizes) or np.isnan(np.max(sizes)):
             return 1.0
@@ -156,6 +155,29 @@ class Rows:
         if not 0.0 < middle < math.inf:
             return 1.0
         return 2.0 ** min(round(math.log2(middle)), sys.float_info.max_exp - 1)
+
+    def log2_squared_length(self, which: np.ndarray | None = None) -> float:
+        """The binary logarithm of the mean squared length of these rows, without their bias.
+
+        It is estimated from a few hundred evenly spaced rows; 0 if they are all zero. A logarithm,
+        because squares may be beyond the range of numbers.
+        """
+        if not self.n:
+            return 0.0
+        sample = self._sample(which)
+        values = sample.stored.values.astype(np.float64)
+        largest = float(np.max(np.abs(values), initial=0.0))
+        if not 0.0 < largest < math.inf:
+            return 0.0
+        scale = math.frexp(largest)[1]  # a power of two, so that scaled rows give the same digits
+        scaled = np.ldexp(values, -scale)
+        return 2.0 * scale + math.log2(float(np.vdot(scaled, scaled)) / sample.n)
+
+    def _sample(self, which: np.ndarray | None = None) -> Rows:
+        """A few hundred of these rows, evenly spaced, with each column at most once per row."""
+        n = self.n if which is None else len(which)
+        places = np.linspace(0, n - 1, min(n, _SAMPLED)).astype(np.uint64)
+        return self.take(places if which is None else which[places]).without_duplicates()
 
     def take(self, which: np.ndarray) -> Rows:
         """Copy some rows, in the order given."""

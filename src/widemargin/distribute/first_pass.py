@@ -245,6 +245,7 @@ class Facts(NamedTuple):
     learned: int
     held_out: int
     typical: float  # the typical size of the values
+    log2_squared_length: float  # that of the rows
     dtype: Any  # their type
 
 
@@ -323,10 +324,11 @@ def _nothing(number: int, how: Preparation) -> Loaded:
 
 def facts_of(loaded: Loaded) -> Facts:
     """Count the examples of a partition."""
-    typical = loaded.rows.typical_value() if loaded.rows.n else 1.0
-    return Facts(
-        loaded.rows.n, len(loaded.learned), len(loaded.held_out), typical, loaded.rows.dtype
-    )
+    rows, typical = loaded.rows, 1.0
+    if rows.n:
+        typical = rows.typical_value()
+    length = rows.log2_squared_length()
+    return Facts(rows.n, len(loaded.learned), len(loaded.held_out), typical, length, rows.dtype)
 
 
 def name_features(found: ReadPartition, encoder: Any) -> Any:

@@ -18,6 +18,7 @@ from widemargin.loops.steps import REACH
 from widemargin.models.linear import LinearModel, model_of
 from widemargin.online.fit import begin
 from widemargin.online.held_out import HeldOut
+from widemargin.online.rules import step_size
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.parameters import check_choice
@@ -170,12 +171,14 @@ class MixedFit(PartitionFit):
         if state is None:
             nothing = Rows.of(np.empty((0, ready.width), ready.dtype), bias=self.bias)
             state = begin(nothing, len(self.classes), settings, self.rng)
+            if settings.measures_eta:
+                state.eta = step_size(ready.log2_squared_length)
         # The prices already include class weights, so the passes must not apply them again.
         training = MixedTraining(
             self.engine,
             ready.loaded,
             state,
-            replace(settings, class_weight=None),
+            replace(settings.resolved(state), class_weight=None),
             mix=self.mix,
             bias=self.bias,
             seed=self.seed,

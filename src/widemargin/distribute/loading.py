@@ -83,6 +83,11 @@ class Ready(NamedTuple):
         return self._first.typical
 
     @property
+    def log2_squared_length(self) -> float:
+        """The logarithm of the mean squared length of the first examples."""
+        return self._first.log2_squared_length
+
+    @property
     def _first(self) -> Facts:
         return next(fact for fact in self.facts if fact.learned)
 

@@ -23,8 +23,10 @@ class OnlineLogistic(OnlineLearner):
 
     Parameters
     ----------
-    eta : float or (float, float)
-        Step size, or (eta0, power) for eta0 / t ** power at step t.
+    eta : "auto", float or (float, float)
+        Step size, or (eta0, power) for eta0 / t ** power at step t. "auto" adapts it to the scale
+        of the features: it is about 3 / |x|^2, for the mean squared length of the first examples
+        (of the first call of `partial_fit`, or the first dict of `learn_one`).
     l2 : float
         L2 penalty: adds l2 |w|^2 to the loss of every example.
     keep, epochs, batch, shuffle, ties, start, tol, validation, patience, max_seconds, \
@@ -46,5 +48,5 @@ class_weight, fit_intercept, multiclass, grow, warm_start, n_jobs, random_state,
 
     _rules = ("logistic",)
 
-    eta: Eta = 1.0
+    eta: Eta = "auto"
     l2: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from widemargin.online.held_out import HeldOut
 from widemargin.online.learn import learn, learn_few
 from widemargin.online.orders import orders
 from widemargin.online.passes import Window
+from widemargin.online.rules import step_size
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.parameters import check_choice
@@ -51,7 +53,14 @@ def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator
             raise ValueError("start must hold finite numbers")
     if not settings.fit_intercept:
         W[:, -1] = 0.0
-    return State.begin(W, settings.keep, settings.joint, columns, own=True)
+    eta = measured_eta(rows, rows.everything, None) if settings.measures_eta else 1.0
+    return State.begin(W, settings.keep, settings.joint, columns, own=True, eta=eta)
+
+
+def measured_eta(rows: Rows, which: np.ndarray, price: np.ndarray | None) -> float:
+    """The step size of `eta="auto"` for these rows, of which some cost more than others."""
+    mean = 1.0 if price is None else float(np.mean(price[which]))
+    return step_size(rows.log2_squared_length(which) + math.log2(mean))
 
 
 def make_room(
@@ -110,6 +119,8 @@ def fit_linear(
     which = to_learn_from(which, price)
     if state is None:
         state = begin(rows, len(classes), settings, rng)
+        if settings.measures_eta:
+            state.eta = measured_eta(rows, which, price)
     elif (state.width, len(state.W)) != (rows.width, 1 if len(classes) <= 2 else len(classes)):
         raise DataError(f"weights of {state.width} features do not fit rows of {rows.width}")
     examples = InMemory(rows, codes, settings.shuffle, which, price, first_row)

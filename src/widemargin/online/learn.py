@@ -78,6 +78,7 @@ def learn(
 
 def learn_once(window: Window, state: State, settings: Settings) -> list[Tally]:
     """Learn once from a few rows, without the driver; returns the counts of each pass."""
+    settings = settings.resolved(state)
     state.lay_out(window.rows.is_sparse)
     ready = window._replace(rows=ReadyRows().rows(window.rows, state, settings.step))
     tallies, logs = [], []
@@ -156,6 +157,7 @@ class LinearTraining(Training):
         held_out: HeldOut | None = None,
         every: int = 0,
     ) -> None:
+        settings = settings.resolved(state)
         self.examples, self.state, self.settings, self.rng = examples, state, settings, rng
         self.every = every
         self.place = Place(generator_states={"run": rng.bit_generator.state})

@@ -83,7 +83,7 @@ class OneByOne:
                 self._codes.setdefault(type(label), {})[label] = code
         assert not isinstance(settings.class_weight, str)
         self._prices = class_weights(self._labels, settings.class_weight or {}).tolist()
-        self._numbers = numbers_of(settings, bias, threshold)
+        self._numbers = numbers_of(settings.resolved(state), bias, threshold)
         row = history.epochs[-1] if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
         self._row = row
         self._totals = np.array([row.mistakes, row.updates, row.loss], np.float64)
@@ -231,7 +231,8 @@ class AnswerThenLearn:
     def __init__(self, rows: Rows, state: State, settings: Settings) -> None:
         rows.check_finite()
         rows.check_scale()
-        self._rows, self._state, self._settings, self._ready = rows, state, settings, ReadyRows()
+        self._rows, self._state, self._ready = rows, state, ReadyRows()
+        self._settings = settings.resolved(state)
 
     def run(
         self, which: slice, codes: np.ndarray, price: np.ndarray | None, threshold: float

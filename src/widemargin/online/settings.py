@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from widemargin.data.rows import Rows
 from widemargin.loops.steps import Rule
 from widemargin.online.orders import SHUFFLES, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
-from widemargin.online.state import KEEPS
+from widemargin.online.state import KEEPS, State
 from widemargin.parameters import (
     Use,
     check_choice,
@@ -77,6 +77,18 @@ class Settings:
         return make_rule(
             self.rule, eta=self.eta, C=self.C, target=self.target, l2=self.l2, ties=self.ties
         )
+
+    @property
+    def measures_eta(self) -> bool:
+        """Whether the step size follows from the first examples (`eta="auto"`)."""
+        return math.isnan(self.step.eta)
+
+    def resolved(self, state: State) -> Settings:
+        """These settings with a number for the step size: that of the state, if it is "auto"."""
+        if not self.measures_eta:
+            return self
+        power = self.step.power
+        return replace(self, eta=(state.eta, power) if power else state.eta)
 
     @property
     def stops(self) -> Stops:

@@ -42,6 +42,8 @@ class State:
     columns : Columns or None
         If given, only columns that occurred have weights: W, U and start have a column for each of
         their numbers, and d is that of these arrays. The log has all columns.
+    eta : float
+        The step size that `eta="auto"` stands for.
     """
 
     W: np.ndarray
@@ -51,6 +53,7 @@ class State:
     start: np.ndarray
     joint: bool
     columns: Columns | None = None
+    eta: float = 1.0
 
     __repr__ = brief_repr
 
@@ -62,6 +65,7 @@ class State:
         joint: bool,
         columns: Columns | None = None,
         own: bool = False,
+        eta: float = 1.0,
     ) -> State:
         """Start learning from weights W, which are copied unless `own` is true.
 
@@ -75,6 +79,8 @@ class State:
             Whether all classes are learned together.
         columns : Columns, optional
             The columns that W has weights for; otherwise all.
+        eta : float
+            The step size that `eta="auto"` stands for.
         """
         W = np.ascontiguousarray(W) if own else np.array(W, order="C")
         U = np.zeros_like(W, dtype=np.float64) if keep != "last" else np.empty((0, W.shape[1]))
@@ -87,6 +93,7 @@ class State:
             W.copy() if keep == "vote" else np.empty((0, W.shape[1])),
             joint,
             columns,
+            eta,
         )
 
     @property
@@ -181,7 +188,7 @@ class State:
         """Take over the arrays of another state."""
         self.W, self.U, self.clock = other.W, other.U, other.clock
         self.log, self.start, self.joint = other.log, other.start, other.joint
-        self.columns = other.columns
+        self.columns, self.eta = other.columns, other.eta
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The state as arrays for a file."""
@@ -189,6 +196,8 @@ class State:
         if self.log is not None:
             weights["start"] = self.start
         arrays, numbers = {"clock": self.clock}, self.W.shape[1] - 1
+        if self.eta != 1.0:
+            arrays["eta"] = np.array([self.eta])
         if self.columns is not None:
             numbers = self.columns.count
             arrays["columns.ids"] = self.columns.ids
@@ -215,6 +224,7 @@ class State:
             unpack_sparse("start", arrays) if logged else np.empty((0, W.shape[1])),
             joint,
             columns,
+            1.0 if "eta" not in arrays else arrays["eta"].item(),
         )
         found._check()
         return found
@@ -230,6 +240,8 @@ class State:
         check_shape("start", self.start, (0 if self.log is None else k, wide))
         if self.U.dtype != np.float64 or self.clock.dtype != np.float64 or self.W.itemsize < 4:
             raise ValueError("weights are of an unknown type")
+        if not (isinstance(self.eta, float) and 0.0 < self.eta < math.inf):
+            raise ValueError("the step size is not a positive number")
         for part in self.log.parts if self.log is not None else ():
             check_places("log.label", part.entries.label, k)
             if part.support.width > self.width:  # weights may have room for more

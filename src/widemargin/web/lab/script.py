@@ -61,6 +61,8 @@ def _fitted(name: str, choice: Choice) -> list[str]:
     if choice.learner.kind == "svm":
         params |= {"tol": SVM_TOL, "random_state": 0}
     usual = {field.name: field.default for field in fields(_SETTINGS[choice.learner.kind])}
+    if choice.learner.estimator == "OnlineLogistic":
+        usual["eta"] = "auto"  # the only default that differs from that of the settings
     given = ", ".join(
         f"{key}={_value(value)}"
         for key, value in params.items()
