@@ -8,6 +8,7 @@ with a one-line error.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import hashlib
 import json
@@ -147,7 +148,7 @@ def _change_description(about: Any, script: Script) -> None:
         elif isinstance(here[key], int) and script.take(2):
             here[key] += script.any_of([1, -1, 1 << 10, -(1 << 10), 1 << 33])
         else:
-            here[key] = script.any_of(_ODD)
+            here[key] = copy.deepcopy(script.any_of(_ODD))  # or lists may come to hold themselves
         return
 
 

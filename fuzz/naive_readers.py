@@ -170,9 +170,10 @@ def conll_sentences(text: str) -> list[list[list[str]]] | None:
     first = sentences[0][0] if sentences else ""
     if "\t" in first:
         found = [[token.split("\t") for token in sentence] for sentence in sentences]
-    else:  # any number of spaces and tabs, also at the ends
+    else:  # any number of spaces and tabs, also at the ends, as may be a carriage return
         found = [
-            [re.split("[ \t]+", token.strip(" \t")) for token in sentence] for sentence in sentences
+            [re.split("[ \t]+", token.strip(" \t\r")) for token in sentence]
+            for sentence in sentences
         ]
     cells = [token for sentence in found for token in sentence]
     if any(len(token) != len(cells[0]) or "" in token for token in cells):

@@ -22,6 +22,8 @@ from widemargin.training.checkpoints import Checkpoints
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 4))
 Y = np.arange(30) % 3
+#: The kernel of a model, as its file describes it.
+KERNEL = {"name": "rbf", "degree": 3, "gamma": 0.5, "coef0": 0.0, "called": ""}
 TEXTS = ["win money now", "see you at lunch", "cheap pills", "how is the family"] * 3
 
 
@@ -44,6 +46,9 @@ def saved(folder, name):
             sp.csr_matrix(X), Y
         ),
         "strings": lambda: widemargin.KernelPerceptron(kernel="ngrams").fit(TEXTS, ["a", "b"] * 6),
+        "sets": lambda: widemargin.Perceptron(random_state=0).fit(
+            X, [{"a"}, {"b"}, {"a", "b"}] * 10
+        ),
         "svm": lambda: widemargin.KernelSVM(random_state=0).fit(X, Y),
         "tagger": lambda: tagger.fit(SENTENCES, TAGS),
         "parser": lambda: widemargin.Parser(epochs=1, random_state=0).fit(made_corpus(20)),
@@ -288,6 +293,10 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
         ("linear", {"joint": False}),
         ("text", {"encoder": {"kind": "os.system"}}),
         ("svm", {"kernel": {"name": "function"}}),
+        *(
+            ("svm", {"kernel": {**KERNEL, **change}})
+            for change in ({"gamma": {}}, {"degree": "3"}, {"coef0": None}, {"name": 7})
+        ),
         ("svm", {"width": 1 << 40}),
         ("tagger", {"shape": [1 << 40, 8]}),
         ("tagger", {"shape": [-1, 8]}),
@@ -306,6 +315,26 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
 def test_descriptions_that_do_not_fit(model, change, contents, tmp_path):
     arrays, about = contents(model)
     refused(tmp_path / "x.wm", forged_model(arrays, {**about, **change}))
+
+
+@pytest.mark.parametrize("change", [{"missing": "7"}, {"values": "4"}, {"name": 7}, {"kind": None}])
+def test_columns_of_a_table_that_do_not_fit(change, contents, tmp_path):
+    arrays, about = contents("table")
+    about = json.loads(json.dumps(about))
+    about["encoder"]["columns"][0].update(change)
+    refused(tmp_path / "x.wm", forged_model(arrays, about))
+
+
+def test_a_label_without_a_model(contents, tmp_path):
+    arrays, about = contents("sets")
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, "each": about["each"] * 2}))
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, "each": about["each"][:1]}))
+
+
+@pytest.mark.parametrize("eta", [np.zeros(1), np.full(1, np.inf), np.ones(2), np.ones(1, np.int64)])
+def test_a_step_size_that_is_none(eta, contents, tmp_path):
+    arrays, about = contents("linear")
+    refused(tmp_path / "x.wm", forged_model(arrays | {"eta": eta}, about))
 
 
 @pytest.mark.parametrize("option", [{"bits": 60}, {"names": 1 << 40}, {"documents": -1}], ids=str)
@@ -394,7 +423,15 @@ def test_a_cache_that_does_not_fit_is_refused(name, value, cached, tmp_path):
         read_cache(str(tmp_path / "x.wmc"))
 
 
-@pytest.mark.parametrize("change", [{"width": 2}, {"width": -1}, {"encoder": {}}, {"sources": 3}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"width": 2}, {"width": -1}, {"encoder": {}}, {"sources": 3}),
+        *({"encoder": {"kind": "numbers", "width": 4, "first": one}} for one in ("", None, 7, 1.0)),
+        *({"encoder": {"kind": "numbers", "width": one, "first": 1}} for one in ("4", -1)),
+    ],
+    ids=str,
+)
 def test_a_cache_whose_description_lies_is_refused(change, cached, tmp_path):
     arrays, about = cached
     (tmp_path / "x.wmc").write_bytes(forged_cache(arrays, {**about, **change}))
@@ -433,6 +470,11 @@ ROWS, LABELS = "training.log.example", "training.log.label"
         lambda arrays, about: about.update(run={}),
         lambda arrays, about: about.update(training=[]),
         lambda arrays, about: about.update(run=None),
+        lambda arrays, about: about["run"].update(epoch="1"),
+        lambda arrays, about: about["run"].update(begun=[]),
+        lambda arrays, about: about["run"].update(before="average"),
+        lambda arrays, about: about["run"].update(seconds=[0]),
+        lambda arrays, about: about["run"]["counts"].update(examples=None),
         lambda arrays, about: arrays.update({LABELS: arrays[LABELS][:-1]}),
         lambda arrays, about: arrays.update({ROWS: arrays[ROWS] + 1000}),
         lambda arrays, about: about["training"].update(logs=[[1 << 20]]),

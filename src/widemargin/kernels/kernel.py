@@ -12,6 +12,7 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.strings import NGrams
+from widemargin.modelfile import check_kinds
 from widemargin.parameters import (
     Use,
     check_choice,
@@ -89,6 +90,7 @@ class Kernel:
     def from_dict(cls, plain: dict[str, Any]) -> Kernel:
         """Undo `to_dict`."""
         names = ("name", "degree", "gamma", "coef0", "called")
+        check_kinds(plain, name=str, degree=int, gamma=float, coef0=float, called=str)
         function = NGrams(*plain["ngrams"]) if "ngrams" in plain else None
         return cls(**{name: plain[name] for name in names}, function=function)
 

@@ -194,8 +194,11 @@ class MultilabelModel(SavedModel):
             start = f"{number}/"
             mine = {n[len(start) :]: array for n, array in arrays.items() if n.startswith(start)}
             models.append(replace(LinearModel.of(mine, each), params=params, feature_names=names))
+        classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
+        if len(classes) != len(models) or any(len(model.classes) != 2 for model in models):
+            raise ValueError(f"{len(models)} models for {len(classes)} labels")
         return cls(
-            classes=typed_labels(unpack_strings("labels", arrays), about["labels"]),
+            classes=classes,
             models=tuple(models),
             kind=Kind(*about["kind"]),
             learner=about["learner"],

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.modelfile import restore
+from widemargin.modelfile import check_kinds, restore
 from widemargin.training.checkpoints import Checkpoints, prefixed, without_prefix
 from widemargin.training.early_stopping import EarlyStopping
 from widemargin.training.history import Cycle, Epoch, History
@@ -215,6 +215,8 @@ class Position:
     @classmethod
     def of(cls, about: About) -> Position:
         """Undo `about`."""
+        check_kinds(about, epoch=int, begun=bool, before=int, seconds=float)
+        check_kinds(about["counts"], examples=int, mistakes=int, updates=int, loss=float)
         return cls(
             History.from_dict(about["history"]),
             about["epoch"],
@@ -370,6 +372,7 @@ class Run:
             if self.best is None:
                 raise ValueError("the checkpoint uses early stopping, but this training does not")
             best = run["best"]
+            check_kinds(best, epoch=int, score=float)
             mine = without_prefix("best", arrays)
             self.best.snapshot = self.training.unpack_snapshot(mine, best["snapshot"])
             self.best.epoch, self.best.score = best["epoch"], best["score"]

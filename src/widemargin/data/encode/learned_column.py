@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.modelfile import check_kinds
+
 #: Block size for sums: large enough to be fast, small enough to buffer an incomplete block.
 _BLOCK = 1 << 13
 
@@ -146,6 +148,7 @@ def restore_columns(
     """The columns described in a file, whose categories are stored in one list."""
     columns, start = [], 0
     for column, count, numbers in zip(described, counts, moments, strict=True):
+        check_kinds(column, name=str, kind=str, missing=int, values=int)
         size = column["values"]
         values = {value: i for i, value in enumerate(categories[start : start + size])}
         if len(values) != size:

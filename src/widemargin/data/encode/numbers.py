@@ -10,6 +10,7 @@ import numpy as np
 from widemargin.data.readers.chunk import Vectors
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
+from widemargin.modelfile import check_kinds
 
 
 class NumbersEncoder:
@@ -85,6 +86,9 @@ class NumbersEncoder:
     @classmethod
     def restore(cls, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
         """Undo `describe`."""
+        check_kinds(about, first=int, width=int)
+        if about["first"] not in (0, 1) or about["width"] < 0:
+            raise ValueError(f"{about['width']} features from {about['first']} on")
         encoder = cls(about["first"])
         encoder.width = about["width"]
         return encoder

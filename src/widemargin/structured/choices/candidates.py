@@ -134,7 +134,9 @@ class CandidateLists:
             )
             for part in ("words", "endings")
         )
-        return cls(words, endings, starts, arrays[f"{name}.labels"])
+        # The types that the loops were compiled for, whatever whole numbers the file has.
+        labels_of = arrays[f"{name}.labels"].astype(np.uint32)
+        return cls(words, endings, starts.astype(np.uint64), labels_of)
 
 
 class _Lists:
