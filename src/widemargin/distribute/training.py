@@ -140,6 +140,7 @@ class MixedTraining(Mixing):
         self.engine, self.loaded, self.state, self.settings = engine, loaded, state, settings
         self.mix, self.bias, self.seed, self.held_back = mix, bias, seed, held_back
         self.held_out: HeldOutScore | None = None
+        self._scored = (0, 0.0)  # after which round, and the score
         if held_out is not None:
             self.held_out = HeldOutScore(held_out, state, settings.keep, settings.threads)
 
@@ -158,6 +159,8 @@ class MixedTraining(Mixing):
         """Accuracy on held-out examples of the hypothesis that would be deployed now."""
         if self.held_out is not None:
             return self.held_out.accuracy()
+        if self.finished and self._scored[0] == self.finished:
+            return self._scored[1]  # this round was interrupted: do not wait for workers
         engine = self.engine
         W, divisor = self.state.deployed(self.settings.keep)
         weights = engine.share(f"deployed after epoch {self.epoch}", Weights.of(W))
@@ -170,7 +173,8 @@ class MixedTraining(Mixing):
         ]
         right = sum(gather(engine, handles))
         engine.release([*handles, weights])
-        return right / self.held_back
+        self._scored = self.finished, right / self.held_back
+        return self._scored[1]
 
     def snapshot(self) -> State:
         """The state."""
