@@ -386,7 +386,7 @@ def pack_sparse(name: str, given: np.ndarray) -> dict[str, np.ndarray]:
     for first in range(0, len(matrix), step):
         block = np.ascontiguousarray(matrix[first : first + step])
         bits = block.view(f"u{block.itemsize}")  # because of -0.0
-        most -= np.count_nonzero(bits)
+        most -= int(np.count_nonzero(bits))
         if most < 0:
             return {name: given}
         row, column = np.nonzero(bits)
