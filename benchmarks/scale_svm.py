@@ -3,6 +3,9 @@
 Every side runs with two workers of one thread, or two threads of the JVM, which are already running
 when the clock starts. All minimise the same objective, the mean hinge loss plus lambda / 2 |w|^2
 with the bias as the weight of a constant feature, which the same code computes for all.
+
+A solver that stops earlier is faster, so ours runs twice: with the tolerance that reaches Spark's
+objective, and with one that still reaches a lower objective than dask-ml.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from benchmarks.zipf import zipf_text
 _WIDTH, _PASSES, _LAMBDA = 262_144, 10, 1e-5
 #: What a relative gap of 1e-3 allows for an objective of 0.38.
 _SLACK = 0.0004
-_OURS, _SPARK, _DASK_ML = "Dask, 2 workers", "Spark, 2 threads", "dask-ml, 2 workers"
+_OURS, _EARLY = "Dask, 2 workers", "Dask, 2 workers, tol=0.01"
+_SPARK, _DASK_ML = "Spark, 2 threads", "dask-ml, 2 workers"
 
 
 def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
@@ -36,8 +40,8 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     session = _spark_session()
     cost = 1.0 / (_LAMBDA * rows)
 
-    def ours(_: int) -> Any:
-        learner = widemargin.LinearSVM(C=cost, loss="hinge", random_state=0, tol=0.001)
+    def ours(tol: float) -> Any:
+        learner = widemargin.LinearSVM(C=cost, loss="hinge", random_state=0, tol=tol)
         made = widemargin.Distributed(learner, client=clients[2], partitions=len(paths))
         local = made.fit(paths, dtype=np.float32).to_local()
         return local.coef_.ravel(), local.intercept_.item()
@@ -54,7 +58,14 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         Side(
             _OURS,
             "Distributed(LinearSVM(loss='hinge', tol=0.001)), 8 partitions",
-            ours,
+            lambda _: ours(0.001),
+            objective,
+            threads=None,
+        ),
+        Side(
+            _EARLY,
+            "Distributed(LinearSVM(loss='hinge', tol=0.01)), 8 partitions",
+            lambda _: ours(0.01),
             objective,
             threads=None,
         ),
@@ -81,13 +92,14 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         sides,
         targets=[
             target
-            for peer in (_SPARK, _DASK_ML)
+            for own, peer in ((_OURS, _SPARK), (_EARLY, _DASK_ML))
             for target in (
-                faster(_OURS, peer, 1.0),
-                no_worse(_OURS, peer, "minus the objective", _SLACK),
+                faster(own, peer, 1.0),
+                no_worse(own, peer, "minus the objective", _SLACK),
             )
         ],
         ratios=False,
+        once=True,
     )
 
 

@@ -403,13 +403,14 @@ def pack_sparse(name: str, given: np.ndarray) -> dict[str, np.ndarray]:
     step = max(_ROWS, _CELLS // max(1, matrix.shape[1]))
     for first in range(0, len(matrix), step):
         block = np.ascontiguousarray(matrix[first : first + step])
-        row, column = np.nonzero(block.view(f"u{block.itemsize}"))  # bits, because of -0.0
+        bits = block.view(f"u{block.itemsize}")  # because of -0.0
+        most -= int(np.count_nonzero(bits))
+        if most < 0:
+            return {name: given}
+        row, column = np.nonzero(bits)
         values.append(block[row, column])
         columns.append(column.astype(kind))
         sizes.append(np.bincount(row, minlength=len(block)))
-        most -= len(row)
-        if most < 0:
-            return {name: given}
     if not values:
         return {name: given}
     return {

@@ -1,6 +1,12 @@
 """`widemargin train --dask`: the program on a cluster, and what it refuses."""
 
 import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
 from importlib.util import find_spec
 
 import numpy as np
@@ -59,10 +65,64 @@ def test_trains_measures_and_resumes(rows, tmp_path):
         (["--mix", "uniform"], "--mix has no effect without --dask"),
         (["--dask", "local", "--learner", "svm", "--bias", "free"], "does not distribute"),
         (["--dask", "local", "--learner", "svm", "--mix", "uniform"], "--mix is not an option"),
-        (["--dask", "local", "--learner", "kernel-svm"], "--dask is not an option of the learner"),
+        (["--dask", "local", "--learner", "kernel-svm"], "on a cluster, use one of perceptron, pa"),
         (["--dask", "local", "--keep", "vote"], "keep='vote' logs every correction"),
         (["--dask", "local", "--class-weight", "0=2"], "must be 'balanced'"),
     ],
 )
 def test_refuses_what_has_no_effect(rows, words, told):
     assert told in run("train", rows, *words, code=2).stderr
+
+
+@needs_dask
+@pytest.mark.skipif(os.name != "posix", reason="signals to a group of processes")
+def test_ctrl_c_saves_what_was_learned_and_ends_all_workers(rows, tmp_path):
+    """A terminal sends Ctrl-C to all processes, workers included."""
+    points = tmp_path / "points"
+    words = ["train", rows, "--dask", "local", "--partitions", "3", "--epochs", "1000000"]
+    words += [
+        "--patience",
+        "1000000",
+        "--checkpoint",
+        str(points),
+        "--model",
+        str(tmp_path / "a.wm"),
+    ]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "widemargin", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        deadline = time.monotonic() + 100
+        while not list(pathlib.Path(points).glob("*")) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        os.killpg(started.pid, signal.SIGINT)
+        told, errors = started.communicate(timeout=60)
+    finally:
+        started.kill()
+    assert "stopped: interrupted" in told
+    assert errors == ""
+    assert widemargin.load(tmp_path / "a.wm").model_.mixture == ("touched", 3)
+    while time.monotonic() < deadline:  # helpers of the interpreter take a moment to end
+        try:
+            os.killpg(started.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("processes are left running")
+
+
+@needs_dask
+def test_a_bad_line_is_one_line_on_a_local_cluster(tmp_path):
+    bad = tmp_path / "bad.svm"
+    bad.write_text("1 1:1\n0 1:x\n")
+    words = ["train", str(bad), "--dask", "local", "--model", str(tmp_path / "a.wm")]
+    found = subprocess.run(
+        [sys.executable, "-m", "widemargin", *words], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1
+    assert f"{bad}:2:5: expected a number" in found.stderr
+    assert found.stderr.count("\n") == 1

@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import widemargin
 from widemargin import Distributed, LinearSVM
+from widemargin.distribute.cocoa import SUMS, Step, add_steps
 from widemargin.distribute.engine import SerialEngine
 
 
@@ -79,3 +80,28 @@ def test_what_does_not_distribute_is_refused(tmp_path, params):
     path = write_rows(tmp_path / "rows.svm", *some_rows(20, 5, 2))
     with pytest.raises(ValueError, match="does not distribute"):
         solve(LinearSVM(**params), path, 2)
+
+
+def step_of_some_columns(columns, width):
+    """A step that changes some columns, with whole numbers."""
+    rng = np.random.default_rng(columns)
+    sums = rng.integers(9, size=(1, len(SUMS))).astype(float)
+    return Step(sums, np.array(columns), rng.integers(1, 9, (2, len(columns))).astype(float), width)
+
+
+@pytest.mark.parametrize("more", [[3, 9], [0, 3, 4, 7, 8, 9]])
+def test_masks_and_column_numbers_add_up_to_the_same(more):
+    """Also a column whose changes cancel out stays one that changed."""
+    one, other = step_of_some_columns([2, 3, 5], 20), step_of_some_columns(more, 20)
+    other.moved[:, more.index(3)] = -one.moved[:, 1]
+    wanted = add_steps(one, other)
+    assert not wanted.dense
+    assert set(wanted.columns.tolist()) == {2, 3, 5, *more}
+    for left, right in [(one.spread(), other), (one, other.spread())]:
+        found = add_steps(left, right)
+        assert found.dense
+        for mine, theirs in zip(found.packed(), wanted, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    near = [step._replace(width=10) for step in (one, other)]
+    assert not any(step.dense for step in near)
+    np.testing.assert_array_equal(add_steps(*near).packed().moved, wanted.moved)

@@ -10,6 +10,8 @@ from partitioned import BreakingEngine, SendingEngine, assert_same_bits, fit, so
 
 import widemargin
 from widemargin import OnlineLogistic, PassiveAggressive, Perceptron
+from widemargin.distribute import mixing
+from widemargin.distribute.engine import SerialEngine, gather, tree
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -87,6 +89,33 @@ def test_calls_change_nothing_that_they_are_given(tmp_path, learner):
     plain = fit(learner, path, partitions=4)
     assert_same_bits(plain, fit(learner, path, SendingEngine(), partitions=4))
     assert len(plain.history_) > 1
+
+
+@pytest.mark.parametrize("mix", ["uniform", "touched"])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Perceptron(random_state=1, epochs=4),
+        Perceptron(random_state=1, epochs=4, keep="last"),
+        OnlineLogistic(random_state=1, epochs=3, l2=0.001, multiclass="ovr"),
+    ],
+)
+def test_full_vectors_and_changed_columns_give_the_same_bits(tmp_path, monkeypatch, learner, mix):
+    path = write_rows(tmp_path / "rows.svm", *some_rows(200, 20, 3))
+    fitted = []
+    for dense in (0.0, 2.0):
+        monkeypatch.setattr(mixing, "DENSE", dense)
+        monkeypatch.setattr(mixing, "MERGED", dense)
+        fitted.append(fit(learner, path, partitions=5, mix=mix))
+    assert_same_bits(*fitted)
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 9, 20])
+def test_a_tree_can_end_with_another_function(count):
+    engine = SerialEngine()
+    parts = [engine.submit("part", int, n) for n in range(count)]
+    total, _ = tree(engine, "add", int.__add__, parts, (divmod, engine.share("seven", 7)))
+    assert gather(engine, [total]) == [divmod(sum(range(count)), 7)]
 
 
 @pytest.mark.parametrize("mix", ["uniform", "touched"])

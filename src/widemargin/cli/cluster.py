@@ -77,6 +77,10 @@ class _OnCluster(RowTrainer):
         self.rows, self.partitions = fit.ready.survey.examples, fit.partitions
         self.held_back = fit.ready.held_out
 
+    def count_partitions(self) -> str:
+        """The number of partitions, in words."""
+        return f"{self.partitions} partition{'s' * (self.partitions != 1)}"
+
     def read_valid(self, fit: PartitionFit) -> Encoded | None:
         """Read the examples of the held-out file, if there is one."""
         if self.job.valid is not None:
@@ -135,7 +139,7 @@ class ClusterTrainer(_OnCluster, LinearTrainer):
     def describe_learner(self, model: Any) -> Section:
         """The step rule, which weights predict, and the mixture."""
         figures, lines = super().describe_learner(model)
-        told = f"{lines[0]}; {self.partitions} partitions, {self.mix} mixture"
+        told = f"{lines[0]}; {self.count_partitions()}, {self.mix} mixture"
         more = {"partitions": self.partitions, "mix": self.mix}
         return Section({**figures, **more}, [told])
 
@@ -159,5 +163,5 @@ class ClusterSVMTrainer(_OnCluster, SVMTrainer):
     def describe_learner(self, model: Any) -> Section:
         """The loss and C, the number of epochs, why training stopped, and the partitions."""
         figures, lines = super().describe_learner(model)
-        told = f"{lines[0]}; {self.partitions} partitions"
+        told = f"{lines[0]}; {self.count_partitions()}"
         return Section({**figures, "partitions": self.partitions}, [told])

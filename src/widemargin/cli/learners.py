@@ -180,6 +180,9 @@ def refuse_others(name: str, typed: Mapping[str, str], files: Collection[str]) -
     embedded = not files and taken >= READING_ROWS  # taggers and parsers need files
     for option, written in typed.items():
         if option not in taken:
-            raise click.UsageError(f"{written} is not an option of the learner {name}")
+            known = f"; on a cluster, use one of {', '.join(learners_with('dask'))}"
+            raise click.UsageError(
+                f"{written} is not an option of the learner {name}{known * (option == 'dask')}"
+            )
         if embedded and option in READING_ROWS | {"format", "encoding", "stream"}:
             raise click.UsageError(f"{written} has no effect without FILES to read")

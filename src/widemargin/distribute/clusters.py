@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from widemargin.distribute.dask_engine import DaskEngine
@@ -30,6 +32,43 @@ def patient_with_workers() -> Iterator[None]:
 
 
 @contextmanager
+def _shielded_from_ctrl_c() -> Iterator[None]:
+    """Hold Ctrl-C back while processes and threads are started in this block.
+
+    A terminal sends Ctrl-C to every process started from it, so workers on this machine would die
+    with a traceback each, and nothing could be saved. Threads and processes inherit which signals
+    are held back, also those started later by these threads, such as workers that replace lost
+    ones. This thread receives the signal at the end of the block.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
+        yield
+        return
+    # Started now, because the thread that starts it would no longer hold Ctrl-C back.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_local() -> Any:
+    """Start a cluster on this machine, whose workers Ctrl-C does not reach.
+
+    Workers log errors of tasks, which are raised here as well, and lost connections at the end.
+    """
+    from distributed import LocalCluster
+
+    try:
+        with _shielded_from_ctrl_c():
+            return LocalCluster(
+                dashboard_address=":0", threads_per_worker=1, silence_logs=logging.CRITICAL
+            )
+    except (OSError, RuntimeError) as error:
+        raise ClusterError(f"no cluster could be started on this machine ({error})") from None
+
+
+@contextmanager
 def open_engine(client: Any) -> Iterator[Engine]:
     """Open an engine for a client, the address of a scheduler, "local", or the current client.
 
@@ -39,7 +78,7 @@ def open_engine(client: Any) -> Iterator[Engine]:
         yield client
         return
     try:
-        from distributed import Client, LocalCluster, default_client
+        from distributed import Client, default_client
     except ImportError:
         raise ClusterError(
             'clusters need Dask: install it with pip install "widemargin[dask]"'
@@ -56,13 +95,7 @@ def open_engine(client: Any) -> Iterator[Engine]:
         yield DaskEngine(client)
         return
     if client == LOCAL:
-        with (
-            patient_with_workers(),
-            LocalCluster(
-                dashboard_address=":0", threads_per_worker=1, silence_logs=logging.ERROR
-            ) as cluster,
-            Client(cluster) as own,
-        ):
+        with patient_with_workers(), _start_local() as cluster, Client(cluster) as own:
             yield DaskEngine(own)
         return
     try:

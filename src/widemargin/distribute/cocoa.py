@@ -34,7 +34,7 @@ import numpy as np
 from widemargin.certificates.gap import scores_of, weights_of
 from widemargin.data.rows import Rows, frozen
 from widemargin.distribute.first_pass import Loaded, order_generator
-from widemargin.distribute.mixing import Weights, merged
+from widemargin.distribute.mixing import DENSE, MERGED, Weights, merged
 from widemargin.linear_svm.problem import BinarySVM
 from widemargin.loops.svm.dual import dual_pass
 from widemargin.online.orders import stirred
@@ -82,15 +82,39 @@ class Step(NamedTuple):
     ----------
     sums : array (problems, len(SUMS))
         Figures of the weights and dual values at the start of the round, and of the changes.
-    places : array
-        The columns of the weights that change, ascending.
+    columns : array
+        Which columns of the weights change: their numbers, ascending, or a mask of all columns.
     moved : array (problems or 2 problems, columns)
-        The changes of the weights if alpha is raised, and the weights if it is pulled.
+        The changes of the weights if alpha is raised, and the weights if it is pulled; of all
+        columns if there is a mask.
+    width : int
+        The number of columns of all weights, including the bias.
     """
 
     sums: np.ndarray
-    places: np.ndarray
+    columns: np.ndarray
     moved: np.ndarray
+    width: int
+
+    @property
+    def dense(self) -> bool:
+        """Whether there is a mask."""
+        return self.columns.dtype == bool
+
+    def spread(self) -> Step:
+        """The same with a mask."""
+        if self.dense:
+            return self
+        mask, moved = np.zeros(self.width, bool), np.zeros((len(self.moved), self.width))
+        mask[self.columns], moved[:, self.columns] = True, self.moved
+        return self._replace(columns=mask, moved=moved)
+
+    def packed(self) -> Step:
+        """The same with column numbers."""
+        if not self.dense:
+            return self
+        columns = np.flatnonzero(self.columns)
+        return self._replace(columns=columns, moved=self.moved[:, columns])
 
 
 class Proposals(NamedTuple):
@@ -230,11 +254,17 @@ def _raise(
 
 
 def _step(loaded: Loaded, sums: np.ndarray, moved: np.ndarray) -> Step:
-    """A step to be sent: only the columns that changed."""
+    """A step to be sent: only the columns that changed, unless most of them did."""
     moved, places = loaded.unpicked(moved), loaded.places
+    changed = np.any(moved != 0.0, axis=0)
+    dense = np.count_nonzero(changed) > DENSE * (loaded.width + 1)
+    if dense and loaded.whole:
+        return Step(sums, changed, moved, loaded.width + 1)
     order = loaded.ascending
-    chosen = order[np.any(moved[:, order] != 0.0, axis=0)]
-    return Step(sums, places[chosen], np.ascontiguousarray(moved[:, chosen]))
+    chosen = order[changed[order]]
+    packed = np.ascontiguousarray(moved[:, chosen])
+    found = Step(sums, places[chosen], packed, loaded.width + 1)
+    return found.spread() if dense else found
 
 
 def step_of(ascent: Ascent) -> Step:
@@ -252,11 +282,15 @@ def add_steps(one: Step, other: Step) -> Step:
     sums = one.sums + other.sums
     worst = SUMS.index("violation")
     sums[:, worst] = np.maximum(one.sums[:, worst], other.sums[:, worst])
-    places, mine, theirs = merged(one.places, other.places)
-    moved = np.zeros((len(one.moved), len(places)))
+    known = sum(len(step.columns) for step in (one, other))
+    if one.dense or other.dense or known > MERGED * one.width:
+        one, other = one.spread(), other.spread()
+        return Step(sums, one.columns | other.columns, one.moved + other.moved, one.width)
+    columns, mine, theirs = merged(one.columns, other.columns)
+    moved = np.zeros((len(one.moved), len(columns)))
     moved[:, mine] = one.moved
     moved[:, theirs] += other.moved
-    return Step(sums, places, moved)
+    return Step(sums, columns, moved, one.width)
 
 
 def weights_from(loaded: Loaded, alpha: np.ndarray, bias: float) -> Step:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from widemargin import __version__
-from widemargin.data.memory import keep_memory_on_dask_workers
+from widemargin.data.memory import keep_freed_memory, keep_memory_on_dask_workers
 from widemargin.errors import ClusterError, DataWarning
 
 #: How often, in seconds, the driver can check for Ctrl-C and the clock.
@@ -75,6 +75,7 @@ class DaskEngine:
         self._lonely_since: float | None = None
         self._next_look = 0.0
         check_versions(client)
+        keep_freed_memory()
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> _Task:
         """Record a call."""

@@ -55,24 +55,60 @@ def gather(engine: Engine, handles: Sequence[Any]) -> list[Any]:
 
 
 def tree(
-    engine: Engine, name: str, join: Callable[[Any, Any], Any], handles: Sequence[Any]
+    engine: Engine,
+    name: str,
+    join: Callable[[Any, Any], Any],
+    handles: Sequence[Any],
+    finish: tuple[Any, ...] = (),
 ) -> tuple[Any, list[Any]]:
     """Join neighbours in groups of eight, these in groups of eight, and so on, each in pairs.
 
     The order of all additions depends only on the number of handles. Returns the handle of the
     total, and those of the intermediate results.
+
+    Parameters
+    ----------
+    engine : Engine
+        Runs the calls.
+    name : str
+        A description for people.
+    join : callable
+        Joins two outcomes.
+    handles : sequence of handles
+        What to join.
+    finish : tuple, optional
+        A function of the total and further arguments, and these arguments: its outcome is returned
+        instead of the total. It is computed along with the last join, which saves a message.
     """
     level, joints = list(handles), []
     while len(level) > 1:
         groups = [level[i : i + _BRANCHES] for i in range(0, len(level), _BRANCHES)]
+        how = finish if len(groups) == 1 else ()
         level = [
-            engine.submit(f"{name}, {len(level)} to {len(groups)}", join_all, join, *group)
+            engine.submit(f"{name}, {len(level)} to {len(groups)}", *_joined(join, group, how))
             if len(group) > 1
             else group[0]
             for group in groups
         ]
         joints += level
+    if finish and not joints:
+        level = [engine.submit(name, finish[0], level[0], *finish[1:])]
     return level[0], joints[:-1]
+
+
+def _joined(
+    join: Callable[[Any, Any], Any], group: Sequence[Any], finish: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The call that joins a group, and its arguments."""
+    if not finish:
+        return join_all, join, *group
+    return join_and_finish, join, len(group), *group, *finish
+
+
+def join_and_finish(join: Callable[[Any, Any], Any], count: int, *given: Any) -> Any:
+    """Join the first `count` values, and call a function with the total and further arguments."""
+    function, *more = given[count:]
+    return function(join_all(join, *given[:count]), *more)
 
 
 def join_all(join: Callable[[Any, Any], Any], *parts: Any) -> Any:

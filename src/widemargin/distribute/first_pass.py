@@ -230,7 +230,7 @@ class Loaded:
             return np.array(W, order="C")
         # Number 0 stands for columns that never occurred: its weight is 0.
         picked = np.zeros((len(W), len(self.columns) + 2), W.dtype)
-        picked[:, 1:] = W[:, self.places]
+        picked[:, 1:] = W if self.whole else W[:, self.places]
         return picked
 
     def unpicked(self, W: np.ndarray) -> np.ndarray:

@@ -35,12 +35,12 @@ from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
 MIXTURES = ("uniform", "touched")
-#: Changes of more than this fraction of all weights are sent without their column numbers, which
-#: take a third of the bytes.
-_DENSE = 0.75
+#: Changes of more than this fraction of all weights are sent as full vectors. Up to five sixths,
+#: that takes more bytes, but leaving columns out and putting them back takes longer than sending.
+DENSE = 0.5
 #: Two changes that together have more than this fraction of all columns are added as full vectors:
 #: merging two halves of 262,144 columns takes 20 ms, adding all columns 1 ms.
-_MERGED = 0.5
+MERGED = 0.5
 
 
 @dataclass(frozen=True)
@@ -147,22 +147,22 @@ def _change(
     loaded: Loaded, before: np.ndarray, state: State, counts: tuple[int, int, int, float]
 ) -> Change:
     """The difference between a state and the weights it started from."""
-    first = before.astype(np.float64)
-    moved = state.last().astype(np.float64) - first
+    moved = np.subtract(state.last(), before, dtype=np.float64)
     gathered = np.empty((0, moved.shape[1]))
     if len(state.U):
         count, votes = state.clock[:, [COUNT]], state.clock[:, [SEEN]] + 1.0
         if np.all(state.clock[:, SCALE] == 1.0):
-            gathered = count * moved - state.U
+            gathered = count * moved
+            gathered -= state.U
         else:  # the same, for weights shrunk by a penalty
-            gathered = count * state.W.astype(np.float64) - state.U - votes * first
+            gathered = count * state.W.astype(np.float64) - state.U - votes * before
     moved, gathered = loaded.unpicked(moved), loaded.unpicked(gathered)
     touched = np.any(moved != 0.0, axis=0)
     differs = touched | np.any(gathered != 0.0, axis=0)
-    dense = np.count_nonzero(differs) > _DENSE * (loaded.width + 1)
+    dense = np.count_nonzero(differs) > DENSE * (loaded.width + 1)
     partitions = int(counts[0] > 0)
     if dense and loaded.whole:
-        every = touched.astype(np.int64)
+        every = touched.astype(np.uint32)
         return Change(None, moved, gathered, every, loaded.width + 1, partitions, *counts)
     order = loaded.ascending
     chosen = order[differs[order]]
@@ -170,7 +170,7 @@ def _change(
         loaded.places[chosen].astype(np.uint32 if loaded.width < 1 << 32 else np.uint64),
         np.ascontiguousarray(moved[:, chosen]),
         np.ascontiguousarray(gathered[:, chosen]),
-        touched[chosen].astype(np.int64),
+        touched[chosen].astype(np.uint32),
         loaded.width + 1,
         partitions,
         *counts,
@@ -205,7 +205,7 @@ def add_changes(one: Change, other: Change) -> Change:
     }
     counts["longest"] = max(one.longest, other.longest)
     known = [len(change.places) for change in (one, other) if change.places is not None]
-    if len(known) < 2 or sum(known) > _MERGED * one.width:
+    if len(known) < 2 or sum(known) > MERGED * one.width:
         one, other = _spread(one), _spread(other)
         summed = (one.moved + other.moved, one.gathered + other.gathered)
         return Change(None, *summed, one.touched + other.touched, one.width, **counts)
@@ -242,25 +242,64 @@ def merged(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     return ascending[new], at[: len(one)], at[len(one) :]
 
 
-def mix_into(state: State, change: Change, mix: str) -> float:
+class Mixture(NamedTuple):
+    """The mixture of the weights of all partitions after an epoch: what the driver needs.
+
+    Attributes
+    ----------
+    places : array or None
+        The columns that changed, ascending; None means all columns.
+    W : array (k, columns)
+        The mixed weights of these columns.
+    gathered, examples, mistakes, updates, loss, votes, longest
+        As for `Change`.
+    """
+
+    places: np.ndarray | None
+    W: np.ndarray
+    gathered: np.ndarray
+    examples: int
+    mistakes: int
+    updates: int
+    loss: float
+    votes: float
+    longest: float
+
+
+def mix_weights(change: Change, start: Weights, mix: str) -> Mixture:
+    """Mix the changes of all partitions into the weights that they started from."""
+    return mixture_of(change, start.whole, mix)
+
+
+def mixture_of(change: Change, W: np.ndarray, mix: str) -> Mixture:
+    """Mix the changes of all partitions into weights with a column for each feature."""
+    before = W if change.places is None else W[:, change.places.astype(np.int64)]
+    shares = max(1, change.partitions) if mix == "uniform" else np.maximum(1, change.touched)
+    with np.errstate(over="ignore"):  # infinite weights are reported by `take_mixture`
+        made = (before.astype(np.float64) + change.moved / shares).astype(W.dtype)
+    counts = (change.examples, change.mistakes, change.updates, change.loss, change.votes)
+    return Mixture(change.places, made, change.gathered, *counts, change.longest)
+
+
+def take_into(state: State, mixture: Mixture) -> float:
     """Make the mixture the next starting point, in place; returns how far the weights moved.
 
     With c votes so far and U such that the sum of all hypotheses is c W - U, the new sum adds
     n W + `gathered`, for n examples. So U grows by (c + n) (W' - W) - `gathered`.
     """
-    state.pass_over(change.examples)
-    return mix_arrays(state.W, state.U, state.clock[:, [COUNT]], change, mix)
+    state.pass_over(mixture.examples)
+    return take_mixture(state.W, state.U, state.clock[:, [COUNT]], mixture)
 
 
-def mix_arrays(W: np.ndarray, U: np.ndarray, count: Any, change: Change, mix: str) -> float:
-    """Mix a change into weights and the sums for their average, after `count` votes in total."""
-    at: Any = slice(None) if change.places is None else change.places.astype(np.int64)
-    shares = max(1, change.partitions) if mix == "uniform" else np.maximum(1, change.touched)
-    before = W[:, at].astype(np.float64)
-    W[:, at] = before + change.moved / shares
-    moved = W[:, at].astype(np.float64) - before
+def take_mixture(W: np.ndarray, U: np.ndarray, count: Any, mixture: Mixture) -> float:
+    """Replace weights and the sums for their average, after `count` votes in total."""
+    at: Any = slice(None) if mixture.places is None else mixture.places.astype(np.int64)
+    moved = np.subtract(mixture.W, W[:, at], dtype=np.float64)
+    W[:, at] = mixture.W
     if len(U):
-        U[:, at] += count * moved - change.gathered
+        growth = count * moved
+        growth -= mixture.gathered
+        U[:, at] += growth
     distance = math.sqrt(float(np.sum(moved * moved)))
     if not math.isfinite(distance):
         raise DataError("the weights are too large for a float; scale the features down")

@@ -16,7 +16,7 @@ import numpy as np
 
 from widemargin.distribute.engine import Engine
 from widemargin.distribute.first_pass import order_generator
-from widemargin.distribute.mixing import Change, Weights, mix_arrays
+from widemargin.distribute.mixing import Change, Mixture, Weights, mixture_of, take_mixture
 from widemargin.distribute.training import Mixing
 from widemargin.separability.linear_trainings import NO_THEOREM
 from widemargin.structured.sentence_training import SentenceTraining
@@ -80,7 +80,7 @@ def _change(training: SentenceTraining, before: np.ndarray, began: float, counts
         places.astype(np.uint32 if len(now) < 1 << 32 else np.uint64),
         np.ascontiguousarray(moved),
         np.ascontiguousarray(gathered),
-        np.any(moved != 0.0, axis=0).astype(np.int64),
+        np.any(moved != 0.0, axis=0).astype(np.uint32),
         len(now),
         1,
         counts.examples,
@@ -90,6 +90,11 @@ def _change(training: SentenceTraining, before: np.ndarray, began: float, counts
         count - began,
         training.longest,
     )
+
+
+def mix_sentences(change: Change, start: Weights, mix: str) -> Mixture:
+    """Mix the changes of all partitions into the weights that they started from."""
+    return mixture_of(change, _rows(start.whole).T, mix)
 
 
 def _rows(weights: np.ndarray) -> np.ndarray:
@@ -116,6 +121,7 @@ class MixedSentences(Mixing):
     """
 
     learn_part = staticmethod(learn_sentences)
+    mix_parts = staticmethod(mix_sentences)
 
     def __init__(self, engine: Engine, local: SentenceTraining, partitions: int, mix: str) -> None:
         self.engine, self.local, self.mix = engine, local, mix
@@ -133,12 +139,12 @@ class MixedSentences(Mixing):
         """The weights, and how to learn."""
         return self.local.averaged.W, SentenceEpoch(self.seed, self.epoch - 1)
 
-    def take(self, change: Change) -> float:
+    def take(self, mixture: Mixture) -> float:
         """Make the mixture the next starting point."""
         W, U, clock = self.local.averaged
-        clock += change.votes
-        self.local.longest = max(self.local.longest, change.longest)
-        return mix_arrays(_rows(W).T, _rows(U).T if len(U) else U, clock[0], change, self.mix)
+        clock += mixture.votes
+        self.local.longest = max(self.local.longest, mixture.longest)
+        return take_mixture(_rows(W).T, _rows(U).T if len(U) else U, clock[0], mixture)
 
     def end_epoch(self) -> float | None:
         """Return None: such trainings do not stop when weights stop moving."""

@@ -122,7 +122,7 @@ class SVMTraining(Rounds):
         finally:
             engine.release([*own, total, *rest, *ascents, start])
         self._note_best(between, found[count].sums)
-        self._take(found[count], [found[i] for i in range(count)], counts)
+        self._take(found[count].packed(), [found[i] for i in range(count)], counts)
 
     def _between(self) -> np.ndarray:
         """Where the slopes are taken: between the best weights so far and the current ones."""
@@ -185,13 +185,13 @@ class SVMTraining(Rounds):
         squared = self.settings.squared
         hull = self.hulls[c]
         up, away = hull.now.w.copy(), np.zeros_like(W[c])
-        up[step.places] += step.moved[c]
-        away[step.places] = step.moved[problems + c]
+        up[step.columns] += step.moved[c]
+        away[step.columns] = step.moved[problems + c]
         soft = None
         if squared:
             soft = np.divide(0.5, self.costs, out=np.zeros_like(self.costs), where=self.costs > 0.0)
         change = raised - hull.now.alpha
-        slope = float(np.sum(change) - np.sum(W[c, step.places] * step.moved[c]))
+        slope = float(np.sum(change) - np.sum(W[c, step.columns] * step.moved[c]))
         length = float(np.sum(step.moved[c] ** 2))
         bend = length
         if soft is not None:
@@ -227,7 +227,8 @@ class SVMTraining(Rounds):
         (made,) = gather(engine, [total])
         engine.release([total, *rest])
         W[:] = 0.0
-        W[:, made.places] = made.moved
+        made = made.packed()
+        W[:, made.columns] = made.moved
         found, others = self._measure(W), self._measure(self.best)
         known, other = objectives(W, found), objectives(self.best, others)
         better = other.primal < known.primal

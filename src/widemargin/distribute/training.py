@@ -11,11 +11,13 @@ from widemargin.distribute.engine import Engine, gather, tree
 from widemargin.distribute.mixing import (
     Change,
     Epoch,
+    Mixture,
     Weights,
     add_changes,
     count_right,
     learn_partition,
-    mix_into,
+    mix_weights,
+    take_into,
 )
 from widemargin.distribute.rounds import Rounds
 from widemargin.online.held_out import HeldOut, HeldOutScore
@@ -50,16 +52,18 @@ class Mixing(Rounds):
         """The weights from which all partitions start, and how they learn."""
         raise NotImplementedError
 
-    def take(self, change: Change) -> float:
+    def take(self, mixture: Mixture) -> float:
         """Make the mixture the next starting point; returns how far the weights moved."""
         raise NotImplementedError
 
+    #: Mixes the sum of all changes into the weights: (change, weights, mix) to a Mixture.
+    mix_parts: Callable[[Change, Weights, str], Mixture]
     #: Learns from a partition for one epoch: (loaded, weights, how) to a Change.
     learn_part: Callable[[Any, Weights, Any], Change]
 
     def do_round(self, counts: Counts) -> Generator[float, None, None]:
         """Let all partitions learn in parallel, and mix their weights."""
-        change: Change | None = None
+        mixture: Mixture | None = None
         total, changes, others = self._submit()
         count = len(changes)
         try:
@@ -67,15 +71,15 @@ class Mixing(Rounds):
                 if isinstance(told, int):
                     yield told / (count + 1)
                 else:
-                    change = told[1]
+                    mixture = told[1]
         finally:
             self.engine.release([total, *changes, *others])
-        assert change is not None
-        counts.add(change.examples, change.mistakes, change.updates, change.loss)
-        self.change = self.take(change)
+        assert mixture is not None
+        counts.add(mixture.examples, mixture.mistakes, mixture.updates, mixture.loss)
+        self.change = self.take(mixture)
 
     def _submit(self) -> tuple[Any, list[Any], list[Any]]:
-        """Submit an epoch; returns the handles of the total, of the partitions, and of the rest."""
+        """Submit an epoch; returns the handles of the mixture, the partitions, and the rest."""
         engine, e = self.engine, self.epoch
         weights, how = self.start()
         start, learn = engine.share(f"weights of epoch {e}", Weights.of(weights)), self.learn_part
@@ -83,8 +87,9 @@ class Mixing(Rounds):
             engine.submit(f"learn, epoch {e}, partition {i + 1}", learn, one, start, how)
             for i, one in enumerate(self.loaded)
         ]
-        total, joints = tree(engine, f"mix epoch {e}", add_changes, changes)
-        return total, changes, [*joints, start]
+        finish = (self.mix_parts, start, self.mix)
+        mixture, joints = tree(engine, f"mix epoch {e}", add_changes, changes, finish)
+        return mixture, changes, [*joints, start]
 
     def end_epoch(self) -> float | None:
         """Return how far the mixture moved."""
@@ -135,23 +140,27 @@ class MixedTraining(Mixing):
         self.engine, self.loaded, self.state, self.settings = engine, loaded, state, settings
         self.mix, self.bias, self.seed, self.held_back = mix, bias, seed, held_back
         self.held_out: HeldOutScore | None = None
+        self._scored = (0, 0.0)  # after which round, and the score
         if held_out is not None:
             self.held_out = HeldOutScore(held_out, state, settings.keep, settings.threads)
 
     learn_part = staticmethod(learn_partition)
+    mix_parts = staticmethod(mix_weights)
 
     def start(self) -> tuple[np.ndarray, Epoch]:
         """The weights, and how to learn."""
         return self.state.W, Epoch(self.settings, self.bias, self.seed, self.epoch - 1)
 
-    def take(self, change: Change) -> float:
+    def take(self, mixture: Mixture) -> float:
         """Make the mixture the next starting point."""
-        return mix_into(self.state, change, self.mix)
+        return take_into(self.state, mixture)
 
     def score(self) -> float:
         """Accuracy on held-out examples of the hypothesis that would be deployed now."""
         if self.held_out is not None:
             return self.held_out.accuracy()
+        if self.finished and self._scored[0] == self.finished:
+            return self._scored[1]  # this round was interrupted: do not wait for workers
         engine = self.engine
         W, divisor = self.state.deployed(self.settings.keep)
         weights = engine.share(f"deployed after epoch {self.epoch}", Weights.of(W))
@@ -164,7 +173,8 @@ class MixedTraining(Mixing):
         ]
         right = sum(gather(engine, handles))
         engine.release([*handles, weights])
-        return right / self.held_back
+        self._scored = self.finished, right / self.held_back
+        return self._scored[1]
 
     def snapshot(self) -> State:
         """The state."""
