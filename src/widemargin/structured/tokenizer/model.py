@@ -233,7 +233,7 @@ class TokenizerModel(SavedModel):
         parts = {name: part and part.smaller(bits, share) for name, part in self._parts().items()}
         return replace(self, **parts)
 
-    def _parts(self) -> dict[str, TaggerModel | None]:
+    def _parts(self) -> dict[str, Any]:
         """The taggers by name."""
         return {"cutter": self.cutter, "splitter": self.splitter, "boundaries": self.boundaries}
 
