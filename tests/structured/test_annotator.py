@@ -335,6 +335,11 @@ def test_the_shell_goes_from_a_treebank_to_trees(tmp_path) -> None:  # type: ign
     assert run("parse", model, train).stdout.count("2-3\tdoesn't") == 6
     assert json.loads(run("test", model, train, "--json").stdout)["Tokens"] == 1.0
     run("inspect", model)
+    told = run("test", model, text, code=1).stderr
+    assert f"{text}:1: 1 column between tabs, where CoNLL-U has 10: to test the annotator" in told
+    assert "for plain text, use widemargin parse" in told
+    told = run("explain", model, train, code=1).stderr
+    assert "is an annotator, whose parts cannot be explained" in told
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"The dogs\n\nb\xffrk.")
     refused = run("parse", model, bad, code=1)

@@ -15,11 +15,15 @@ from shell import run
 from widemargin import load
 from widemargin.errors import DataError, ModelFileError
 from widemargin.structured import Tagger, Tokenizer, load_tokenizer, read_conll
-from widemargin.structured.tokenizer import cuts
+from widemargin.structured.tokenizer import boundaries, cuts
+from widemargin.structured.tokenizer.boundaries import GOES_ON
 from widemargin.structured.tokenizer.measures import Word, align_words, measure_text
 from widemargin.structured.tokenizer.splits import rule_of, split
 from widemargin.structured.tokenizer.surroundings import COLUMNS, describe_characters
 from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragraphs
+from widemargin.training.history import Epoch, History
+from widemargin.training.progress import watched
+from widemargin.training.run import Moment
 
 LABELS = (cuts.BEGIN, cuts.INSIDE, cuts.END, cuts.SINGLE, cuts.SENTENCE, cuts.SPACE)
 #: A text whose tokens need no more than what they look like; a bar stands between tokens.
@@ -245,6 +249,68 @@ def test_threads_files_and_seeds_do_not_change_what_is_found(tokenizer, tmp_path
     assert loaded.model_.conllu(text) == written
     again = Tokenizer(epochs=6, random_state=0).fit(read(treebank(4)))
     assert np.array_equal(again.model_.cutter.W, tokenizer.model_.cutter.W)
+
+
+def test_ends_of_sentences_follow_from_tokens(tokenizer: Tokenizer) -> None:
+    model = tokenizer.model_
+    text = "Mr. Bell sleeps. It doesn't sleep!\n\nThe dog barks. Il parle du chat."
+    found = model.cuts(text)
+    assert found.starts.tolist() == [0, 4, 8, 12, 17]
+    assert found.paragraphs.tolist() == [False, True, False, True]
+    again = cuts.cut(*model.labels(text))
+    assert all(np.array_equal(a, b) for a, b in zip(found, again, strict=True))
+    # Tokens end sentences only where their tagger says so, and at the end of a paragraph.
+    tagger = model.boundaries
+    silent = replace(tagger, tags=[GOES_ON] * len(tagger.tags))
+    found = replace(model, boundaries=silent).cuts(text)
+    assert found.starts.tolist() == [0, 8, 17]
+    assert model.cuts(text, lines=True).starts.tolist() == [0, 8, 17]
+
+
+def test_a_long_paragraph_is_divided_into_pieces_of_tokens() -> None:
+    starts = np.array([0, 3, 10_000])
+    pieces = boundaries._pieces(starts)
+    assert set(starts.tolist()) <= set(pieces.tolist())
+    assert np.diff(pieces).min() > 0
+    assert np.diff(pieces).max() <= boundaries._LONGEST
+
+
+def test_paragraphs_of_one_sentence_leave_sentences_to_characters() -> None:
+    alone = "".join("# newpar\n" + conllu(one) for one in SENTENCES) * 4
+    model = Tokenizer(epochs=2, random_state=0).fit(read(alone)).model_
+    assert model.boundaries is None
+    assert model("The dog barks.").sentences() == [["The", "dog", "barks", "."]]
+    assert dict(model.facts())["sentences"] == "those of characters"
+
+
+def test_the_log_names_the_stages_and_the_members_of_committees() -> None:
+    seen: list[str] = []
+
+    def watch(moment) -> bool:
+        seen.append(moment.stage)
+        return False
+
+    Tokenizer(epochs=2, committee=2, random_state=0).fit(read(treebank(4)), watch=watch)
+    assert list(dict.fromkeys(seen)) == [
+        "characters, member 1 of 2",
+        "characters, member 2 of 2",
+        "multiword tokens",
+        "sentences, member 1 of 2",
+        "sentences, member 2 of 2",
+    ]
+
+
+def test_every_epoch_of_every_stage_is_shown_below_its_name(capsys) -> None:
+    with watched(True, 2, table=True) as watch:
+        watch._began -= 10.0
+        for stage in ("member 1 of 2", "member 2 of 2"):
+            history = History()
+            for epoch in (1, 2):
+                watch(Moment(epoch, 0.0, 0, 0.0, history, stage=stage))
+                history.add(Epoch(epoch, 10 * epoch, epoch, 0.5, None, None, 0.1))
+    told = [row.split()[:2] for row in capsys.readouterr().err.splitlines() if row.strip()]
+    wanted = [["member", "1"], ["1", "10"], ["2", "20"], ["member", "2"], ["1", "10"], ["2", "20"]]
+    assert [row for row in told if row in wanted] == wanted
 
 
 def test_held_out_sections_are_not_learned_from_and_stop_the_learning() -> None:

@@ -126,7 +126,8 @@ class AnnotatorTrainer(SentenceTrainer):
     def count_weights(self, model: AnnotatorModel) -> int:
         """The number of nonzero weights in all parts."""
         tokens = model.tokenizer
-        tables: list[Any] = [tokens.cutter, tokens.splitter, model.tagger, model.parser]
+        tables: list[Any] = [tokens.cutter, tokens.splitter, tokens.boundaries]
+        tables += [model.tagger, model.parser]
         tables += [part.chooser for part in (model.morphology, model.lemmas) if part is not None]
         count = super().count_weights
         return sum(count(one) for one in tables if one is not None)

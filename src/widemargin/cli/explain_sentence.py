@@ -15,7 +15,8 @@ from widemargin.cli.sentences import (
     tell_skipped,
 )
 from widemargin.data.readers.corpus import Corpus
-from widemargin.errors import DataError
+from widemargin.errors import DataError, ModelFileError
+from widemargin.modelfile import learner_of
 from widemargin.structured.tagger.model import TaggerModel
 
 
@@ -38,6 +39,12 @@ def explain_sentence(
         The options of the command; without a token, the least certain one is explained.
     """
     refuse_table_options()
+    if learner_of(path) == "Annotator":
+        raise ModelFileError(
+            f"{path}: is an annotator, whose parts cannot be explained: train a tagger or a parser"
+            " on the same treebank (widemargin train --learner parser) and explain that, or list"
+            " the errors of each part with widemargin report"
+        )
     model = load_sentence_model(path, "Tagger", "Parser")
     tagger = isinstance(model, TaggerModel)
     plain = not model.templates.columns.inputs if tagger else bool(model.taggers)

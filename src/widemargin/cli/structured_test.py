@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from widemargin.cli.ask import SENTENCE_LEARNERS
 from widemargin.cli.inspect import show_history
 from widemargin.cli.sentences import (
     load_sentence_model,
@@ -18,6 +19,8 @@ from widemargin.cli.sentences import (
     tell_skipped,
 )
 from widemargin.cli.test import SHOWN, print_confusion
+from widemargin.data.readers.corpus import Corpus
+from widemargin.errors import DataError
 from widemargin.stores.addresses import size_of
 from widemargin.structured.annotator.annotator import check_annotated
 from widemargin.structured.annotator.model import AnnotatorModel
@@ -47,6 +50,8 @@ CHECKS = {
     "Tokenizer": read_paragraphs,
     "Annotator": check_annotated,
 }
+#: Learners that read raw text, and are compared with its sentences in a treebank.
+_OF_TEXT = ("Tokenizer", "Annotator")
 #: The titles of figures.
 TITLES = {
     "f1": "span F1",
@@ -64,7 +69,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print figures, confusions and the most frequent errors."""
     refuse_table_options()
     model = load_sentence_model(path)
-    corpus = read_sentences(files, given, check=CHECKS.get(model.learner))
+    corpus = _read_answers(files, given, model.learner)
     tell_skipped(corpus)
     threads = thread_count(given.get("threads") or -1)
     if isinstance(model, TaggerModel):
@@ -90,6 +95,23 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     _print_mistakes(report)
     for note in report.notes:
         click.echo(note, err=True)
+
+
+def _read_answers(files: Sequence[str], given: Mapping[str, Any], learner: str) -> Corpus:
+    """The sentences to compare with; learners of raw text need CoNLL-U."""
+    check = CHECKS.get(learner)
+    if learner not in _OF_TEXT or given.get("format") is not None:
+        return read_sentences(files, given, check=check)
+    try:
+        return read_sentences(files, {**given, "format": "conllu"}, check=check)
+    except DataError as error:
+        if all(".conllu" in path for path in files):
+            raise
+        kind, command = learner.lower(), SENTENCE_LEARNERS[learner]
+        raise DataError(
+            f"{error}: to test the {kind}, give a treebank in CoNLL-U, which has the right answers"
+            f" (for plain text, use widemargin {command})"
+        ) from None
 
 
 def figures_of(report: Report) -> dict[str, Any]:

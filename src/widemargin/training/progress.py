@@ -34,6 +34,7 @@ class Watcher:
         self._last = (self._began, 0)
         self._bar: Any = None
         self._history, self._shown, self._last_row = History(), 0, 0.0
+        self._stage = self._shown_stage = ""
 
     def __call__(self, moment: Moment) -> bool:
         """Record the progress so far; return True to stop."""
@@ -50,7 +51,8 @@ class Watcher:
         if self._bar is None:
             self._start()
         if moment.history is not self._history:  # another stage
-            self._history, self._shown = moment.history, 0
+            self._show_rows(every=True)
+            self._history, self._shown, self._stage = moment.history, 0, moment.stage
         self._show_rows()
         now, (before, had) = time.monotonic(), self._last
         rate = (moment.seen - had) / max(now - before, 1e-9) if had else 0.0
@@ -98,6 +100,9 @@ class Watcher:
         if self._last_row == 0.0:
             self._bar.console.print(_ROW.format(*_HEADS), highlight=False)
         self._last_row = now
+        if self._stage != self._shown_stage:
+            self._bar.console.print(self._stage, highlight=False)
+            self._shown_stage = self._stage
         for row in history.epochs[max(self._shown, len(history) - _ROWS_AT_ONCE) :]:
             held_out = "" if row.held_out is None else f"{row.held_out:.4f}"
             cells = (row.epoch, row.mistakes, row.updates, f"{row.loss:.4g}", held_out)

@@ -84,6 +84,10 @@ class Moment(NamedTuple):
     epochs: float = 0.0  # maximum number of epochs; 0 if unknown
     stage: str = ""  # name of the stage, if a training has several
 
+    def within(self, stage: str) -> Moment:
+        """The same moment as a part of a larger stage."""
+        return self._replace(stage=f"{stage}, {self.stage}" if self.stage else stage)
+
 
 #: Called about every tenth of a second with the progress so far; returns True to stop.
 Watch = Callable[[Moment], bool]

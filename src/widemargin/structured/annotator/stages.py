@@ -40,7 +40,7 @@ class StageClock:
 
         def tell(moment: Moment) -> bool:
             if not self._stopped and self._watch is not None:
-                self._stopped = bool(self._watch(moment._replace(stage=name)))
+                self._stopped = bool(self._watch(moment.within(name)))
             return self._stopped
 
         if math.isinf(self._limit):

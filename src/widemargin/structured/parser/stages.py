@@ -69,7 +69,7 @@ class Stages:
         tagger._spread = self._spread
 
         def tell(moment: Moment) -> bool:
-            return self._tell(moment._replace(stage=name))
+            return self._tell(moment.within(name))
 
         tagger.fit(tagged, column="tag", watch=tell, checkpoint=self._part(name))
         model = tagger.model_

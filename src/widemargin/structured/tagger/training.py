@@ -330,6 +330,8 @@ def learn_committee(
 
     def learn(member: int) -> Learned:
         def tell(moment: Moment) -> bool:
+            if len(rngs) > 1:
+                moment = moment.within(f"member {member + 1} of {len(rngs)}")
             if watch is not None and member % threads == 0 and watch(moment):
                 stopped.set()
             return stopped.is_set()

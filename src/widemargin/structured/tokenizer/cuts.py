@@ -180,6 +180,18 @@ def cut(characters: Characters, labels: np.ndarray, whole: bool = False) -> Cuts
     )
 
 
+def relabel(characters: Characters, labels: np.ndarray, cuts: Cuts) -> np.ndarray:
+    """Labels whose sentences end where the given ones do."""
+    number = {label: k for k, label in enumerate(LABELS)}
+    single = cuts.ends - cuts.begins == 1
+    found = labels.copy()
+    last = np.searchsorted(characters.places, cuts.ends - 1)
+    wrong = labels[last] == number[SENTENCE]
+    found[last[wrong]] = np.where(single, number[SINGLE], number[END])[wrong]
+    found[last[cuts.starts[1:] - 1]] = number[SENTENCE]
+    return found
+
+
 def _are(chosen: tuple[str, ...]) -> np.ndarray:
     """Which labels, by number, are among the chosen ones."""
     return np.array([label in chosen for label in LABELS])

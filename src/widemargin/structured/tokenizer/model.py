@@ -20,6 +20,7 @@ from widemargin.modelfile import SavedModel, pack_params, unpack_params
 from widemargin.structured.saved import join_parts, part_of, read_model
 from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel
+from widemargin.structured.tokenizer.boundaries import ENDS, GOES_ON, end_sentences, forms_of
 from widemargin.structured.tokenizer.cuts import (
     LABELS,
     Characters,
@@ -27,6 +28,7 @@ from widemargin.structured.tokenizer.cuts import (
     cut,
     number_labels,
     read_characters,
+    relabel,
 )
 from widemargin.structured.tokenizer.measures import TextMeasures, measure_text
 from widemargin.structured.tokenizer.splits import WHOLE, split
@@ -62,6 +64,8 @@ class TokenizerModel(SavedModel):
         Labels characters: where tokens and sentences end.
     splitter : TaggerModel or None
         Chooses the rule for splitting a token into words; None if no token has several.
+    boundaries : TaggerModel or None
+        Labels tokens: where sentences end. If None, the labels of characters decide.
     params : dict
         The parameters of the training.
     """
@@ -72,6 +76,7 @@ class TokenizerModel(SavedModel):
 
     cutter: TaggerModel
     splitter: TaggerModel | None = None
+    boundaries: TaggerModel | None = None
     params: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -87,6 +92,12 @@ class TokenizerModel(SavedModel):
                 "characters",
                 f"{self.cutter.features:,} features, {len(self.cutter.templates)} templates",
             ),
+            (
+                "sentences",
+                f"{self.boundaries.features:,} features of tokens"
+                if self.boundaries
+                else "those of characters",
+            ),
             ("multiword tokens", f"{rules} rules" if rules else "none"),
         ]
 
@@ -95,8 +106,15 @@ class TokenizerModel(SavedModel):
         """The certificate of learning to split text."""
         return self.cutter.certificate
 
-    def labels(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Labelled:
+    def labels(self, text: str, n_jobs: int | None = None) -> Labelled:
         """The characters of a text, and their labels."""
+        characters, labels = self._labels(text, n_jobs)
+        if self.boundaries is not None:
+            labels = relabel(characters, labels, self.cuts(text, n_jobs))
+        return Labelled(characters, labels)
+
+    def _labels(self, text: str, n_jobs: int | None, lines: bool = False) -> Labelled:
+        """The characters of a text, and the labels that the cutter gives them."""
         if not isinstance(text, str):
             raise DataError(f"a text must be a string, not {text!r:.40} ({type(text).__name__})")
         try:
@@ -113,15 +131,19 @@ class TokenizerModel(SavedModel):
 
     def cuts(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Cuts:
         """Where the tokens and sentences of a text are; with `lines`, a line is a sentence."""
-        characters, labels = self.labels(text, n_jobs, lines)
-        return cut(characters, labels, lines)
+        return self._cut(text, n_jobs, lines)[0]
+
+    def _cut(self, text: str, n_jobs: int | None, lines: bool) -> tuple[Cuts, list[str]]:
+        """Where the tokens and sentences of a text are, and the tokens."""
+        found = cut(*self._labels(text, n_jobs, lines), lines or self.boundaries is not None)
+        forms = forms_of(text, found)
+        if not lines and self.boundaries is not None:
+            found = end_sentences(self.boundaries, found, forms, n_jobs)
+        return found, forms
 
     def find_words(self, text: str, n_jobs: int | None = None, lines: bool = False) -> FoundWords:
         """The words of a text by token; with `lines`, a line is a sentence."""
-        found = self.cuts(text, n_jobs, lines)
-        places = zip(found.begins.tolist(), found.ends.tolist(), strict=True)
-        forms = [text[a:b] for a, b in places]
-        forms = [form if form.isalnum() else " ".join(form.split()) for form in forms]
+        found, forms = self._cut(text, n_jobs, lines)
         return FoundWords(found, *self._words(forms, found.starts, n_jobs))
 
     def paragraphs(self, text: str, n_jobs: int | None = None) -> list[Paragraph]:
@@ -208,14 +230,18 @@ class TokenizerModel(SavedModel):
 
     def smaller(self, bits: int = SMALL_BITS, share: float = SMALL_SHARE) -> TokenizerModel:
         """A model whose file is smaller, see `TaggerModel.smaller`."""
-        splitter = self.splitter and self.splitter.smaller(bits, share)
-        return replace(self, cutter=self.cutter.smaller(bits, share), splitter=splitter)
+        parts = {name: part and part.smaller(bits, share) for name, part in self._parts().items()}
+        return replace(self, **parts)
+
+    def _parts(self) -> dict[str, Any]:
+        """The taggers by name."""
+        return {"cutter": self.cutter, "splitter": self.splitter, "boundaries": self.boundaries}
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
-        found = {"cutter": self.cutter, "splitter": self.splitter}
+        found = {name: part for name, part in self._parts().items() if part is not None}
         arrays, parts = join_parts(
-            {name: part.contents(names=False) for name, part in found.items() if part is not None}
+            {name: part.contents(names=False) for name, part in found.items()}
         )
         params = pack_params(self.params)
         return arrays, {"learner": "Tokenizer", "parts": parts, "params": params}
@@ -231,7 +257,10 @@ class TokenizerModel(SavedModel):
         unknown = set(parts["cutter"].tags) - set(LABELS)
         if unknown:
             raise ValueError(f"{min(unknown)!r:.40} is not a character label")
-        return cls(parts["cutter"], parts.get("splitter"), params)
+        boundaries = parts.get("boundaries")
+        if boundaries is not None and not {ENDS, GOES_ON}.issuperset(boundaries.tags):
+            raise ValueError(f"{boundaries.tags!r:.60} are not the labels of tokens")
+        return cls(parts["cutter"], parts.get("splitter"), boundaries, params)
 
     def __repr__(self) -> str:
         rules = 0 if self.splitter is None else len(self.splitter.tags) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -13,7 +14,9 @@ from widemargin.errors import DataError
 from widemargin.parameters import check_whole
 from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.table_size import bits_for
+from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
+from widemargin.structured.tokenizer.boundaries import BOUNDARIES, training_tokens
 from widemargin.structured.tokenizer.cuts import training_corpus
 from widemargin.structured.tokenizer.measures import TextMeasures
 from widemargin.structured.tokenizer.model import TokenizerModel
@@ -23,6 +26,8 @@ from widemargin.training.run import Watch
 
 #: Characters per training piece: a few sentences.
 _PIECE = 300
+#: Tokens per training piece of the tagger that finds the ends of sentences.
+_TOKENS = 20
 #: Features are hashed into 2^20 rows, or fewer if the treebank is small.
 _BITS = 20
 
@@ -132,7 +137,15 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
         rng = np.random.default_rng(self.random_state)
         paragraphs = paragraphs_of(treebank)
         paragraphs, held_out = self._hold_out(paragraphs, rng)
-        given: dict[str, Any] = {"C": self.C, "max_seconds": self.max_seconds, "random_state": rng}
+        began = time.monotonic()
+
+        def given() -> dict[str, Any]:
+            """Parameters of the next tagger, with the time that is left."""
+            left = self.max_seconds
+            if left is not None:  # always more than zero, so that every tagger learns something
+                left = max(1e-3, left - (time.monotonic() - began))
+            return {"C": self.C, "max_seconds": left, "random_state": rng}
+
         learned = training_corpus(paragraphs, _PIECE, rng)
         stops: dict[str, Any] = {}
         if held_out:
@@ -148,12 +161,28 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
             constraints="seen",
             committee=self.committee,
             **stops,
-            **given,
-        ).fit(learned, column="cut", watch=watch)
-        self.model_ = TokenizerModel(
-            cutter.model_, _splitter(paragraphs, given, watch), self._plain_params()
-        )
+            **given(),
+        ).fit(learned, column="cut", watch=_named("characters", watch))
+        splitter = _splitter(paragraphs, given(), _named("multiword tokens", watch))
+        boundaries = self._learn_boundaries(paragraphs, given(), _named("sentences", watch))
+        self.model_ = TokenizerModel(cutter.model_, splitter, boundaries, self._plain_params())
         return self
+
+    def _learn_boundaries(
+        self, paragraphs: list[Paragraph], given: dict[str, Any], watch: Watch | None
+    ) -> TaggerModel | None:
+        """A tagger of tokens that end sentences; None if every paragraph is one sentence."""
+        learned = training_tokens(paragraphs, _TOKENS, given["random_state"])
+        if learned is None:
+            return None
+        tagger = Tagger(
+            templates=BOUNDARIES,
+            scheme=None,
+            constraints=None,
+            committee=self.committee,
+            **given,
+        )
+        return tagger.fit(learned, column="label", watch=watch).model_
 
     def _hold_out(
         self, paragraphs: list[Paragraph], rng: np.random.Generator
@@ -203,6 +232,11 @@ def split_paragraphs(
         [section for k, section in enumerate(sections) if k not in chosen],
         [section for k, section in enumerate(sections) if k in chosen],
     )
+
+
+def _named(stage: str, watch: Watch | None) -> Watch | None:
+    """A watch that is told the name of the stage."""
+    return None if watch is None else lambda moment: watch(moment.within(stage))
 
 
 def _splitter(paragraphs: list[Paragraph], given: dict[str, Any], watch: Watch | None) -> Any:
