@@ -377,7 +377,7 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
         return 2 * x
 
     assert (double(2), double(1.5)) == (4, 3.0)
-    line = "compiling loops for their first use: about 5 seconds, once\n"
+    line = "compiling the loops of this first use: a few seconds, once\n"
     assert said.getvalue() == line * terminal
 
 
@@ -392,7 +392,7 @@ def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
     monkeypatch.setattr(compiling, "_CACHE", None)
     for _ in range(2):
         jit.tell_compiling(always=True)
-    assert capsys.readouterr().err.count("compiling loops") == 1
+    assert capsys.readouterr().err.count("compiling the loops") == 1
 
 
 @jit.jit(inner=True)

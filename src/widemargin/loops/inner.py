@@ -32,6 +32,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 
+from widemargin.loops.lean import register, shortened
+
 
 class _Whole(JITCodeLibrary):
     """Code of a loop that Python calls."""
@@ -149,6 +151,7 @@ class _LoopCompiler(Compiler):
     library_class: type = _Whole
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
+        register()
         if library is None:
             library = self.library_class(targetctx.codegen(), "loop")
             library.enable_object_caching()
@@ -167,7 +170,7 @@ class _LoopCompiler(Compiler):
         return [passes]
 
     def _compile_core(self) -> Any:
-        with _uncollected(), _registered(self.state.targetctx):
+        with _uncollected(), _registered(self.state.targetctx), shortened():
             return super()._compile_core()
 
 
@@ -187,6 +190,11 @@ def _uncollected() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():
+            # Count what is left as old: the collector would look at all of it right now, and at
+            # all of numba, although nearly nothing of it is garbage.
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
 
 
