@@ -3,7 +3,7 @@
 Cached code is called directly (`loops/direct.py`). Numba is imported (`loops/compiling.py`), which
 takes a third of a second, only if a loop has to be compiled or if anything about its code is
 unusual. So no module in this folder imports numba or LLVM at import time, except those that only
-the compiler needs: `loops/compiling.py`, `loops/inner.py` and `loops/lowlevel/by_hand`.
+the compiler needs: `loops/compiling.py`, `inner.py` and `lean.py`, and `loops/lowlevel/by_hand`.
 """
 
 from __future__ import annotations
