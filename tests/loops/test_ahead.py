@@ -11,7 +11,7 @@ import numba
 import pytest
 from forked import run_forked
 
-from widemargin.loops import ahead, compiling, direct
+from widemargin.loops import ahead, compiling, direct, jit
 from widemargin.loops.turns import Turn, is_taken
 
 sys.path.append(str(pathlib.Path(__file__).parents[2]))
@@ -94,22 +94,54 @@ def test_other_work_is_done_while_a_turn_is_waited_for(tmp_path):
     second.end()
 
 
+def listed(*loops):
+    """Loops of a list, each from the name of its module and its own."""
+    return [ahead.Listed(*loop.split("."), "int64", 1.0) for loop in loops]
+
+
 def test_meanwhile_takes_the_next_loop_that_nobody_has_begun(monkeypatch):
     outcomes = {"missing": AttributeError("no such loop"), "taken": False, "free": True}
     tried = []
 
     def compile_unless_taken(one):
-        tried.append(one)
-        if isinstance(outcomes[one], Exception):
-            raise outcomes[one]
-        return outcomes[one]
+        tried.append(one.name)
+        if isinstance(outcomes[one.name], Exception):
+            raise outcomes[one.name]
+        return outcomes[one.name]
 
     monkeypatch.setattr(ahead, "_compile_unless_taken", compile_unless_taken)
-    monkeypatch.setattr(ahead, "_shared", ["missing", "taken", "free", "taken"])
+    monkeypatch.setattr(ahead, "_shared", listed("a.missing", "b.taken", "a.free", "b.taken"))
+    monkeypatch.setattr(ahead, "_begun", set())
     assert ahead.compile_meanwhile()
     assert tried == ["missing", "taken", "free"]
     assert not ahead.compile_meanwhile()
     assert tried[3:] == ["taken"]
+
+
+def test_each_process_prefers_modules_that_it_has_begun(monkeypatch):
+    tried = []
+
+    def compile_unless_taken(one):
+        tried.append(f"{one.module}.{one.name}")
+        ahead.note_begun(one.module)
+        return True
+
+    monkeypatch.setattr(ahead, "_compile_unless_taken", compile_unless_taken)
+    monkeypatch.setattr(ahead, "_begun", {"b"})
+    monkeypatch.setattr(ahead, "_shared", listed("a.first", "b.second", "a.third"))
+    while ahead.compile_meanwhile():
+        pass
+    assert tried == ["b.second", "a.first", "a.third"]
+    tried.clear()
+    ahead._begun.clear()
+    seconds = {"a.first": 1.0, "b.second": 3.0, "a.third": 2.0, "b.last": 0.5}
+    loops = [
+        one._replace(seconds=s) for one, s in zip(listed(*seconds), seconds.values(), strict=True)
+    ]
+    monkeypatch.setattr(ahead.gc, "disable", lambda: None)
+    monkeypatch.setattr(jit, "_quiet", False)
+    ahead.compile_listed([list(one) for one in loops], os.getppid())
+    assert tried == ["b.second", "b.last", "a.third", "a.first"]
 
 
 @linux_only

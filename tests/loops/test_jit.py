@@ -144,7 +144,7 @@ def test_only_the_compiler_imports_numba():
     names = []
     for file in sorted(folder.rglob("*.py")):
         parts = file.relative_to(folder).with_suffix("").parts
-        if parts[0] not in ("compiling", "inner") and "by_hand" not in parts:
+        if parts[0] not in ("compiling", "inner", "lean") and "by_hand" not in parts:
             names.append(".".join(("widemargin", "loops", *parts)).removesuffix(".__init__"))
     program = "".join(f"import {name}\n" for name in names)
     program += "import sys\nassert not {'numba', 'llvmlite'} & set(sys.modules)\n"
@@ -377,7 +377,7 @@ def test_compiling_is_told_once_on_a_terminal(terminal, tmp_path, monkeypatch):
         return 2 * x
 
     assert (double(2), double(1.5)) == (4, 3.0)
-    line = "compiling loops for their first use: about 5 seconds, once\n"
+    line = "compiling the loops of this first use: a few seconds, once\n"
     assert said.getvalue() == line * terminal
 
 
@@ -392,7 +392,7 @@ def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
     monkeypatch.setattr(compiling, "_CACHE", None)
     for _ in range(2):
         jit.tell_compiling(always=True)
-    assert capsys.readouterr().err.count("compiling loops") == 1
+    assert capsys.readouterr().err.count("compiling the loops") == 1
 
 
 @jit.jit(inner=True)

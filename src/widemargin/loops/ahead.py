@@ -5,8 +5,10 @@ need are known from the start: `first_calls.json` lists them, with the types of 
 calls with default settings. While this process compiles the first ones, another one starts with
 those that take longest (`compile_ahead`). No loop is compiled twice (`loops/turns.py`): a process
 that needs what the other is compiling compiles another loop of the list in the meantime
-(`compile_meanwhile`), so that both processors work until nothing is left. Loops that are not in the
-list are compiled as usual, so an incomplete list does no harm. `.ci/list_first_calls.py` writes it.
+(`compile_meanwhile`), so that both processors work until nothing is left. Loops of one module have
+parts in common, which both processes would compile if each took one of them: so a process prefers
+modules of which it has already compiled a loop. Loops that are not in the list are compiled as
+usual, so an incomplete list does no harm. `.ci/list_first_calls.py` writes it.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ compile_listed(json.loads(sys.argv[2]), int(sys.argv[3]))
 #: The processes that were started, and the loops passed to the last of them.
 _others: list[subprocess.Popen[bytes]] = []
 _shared: list[Listed] = []
+#: The modules of the loops that this process has begun to compile.
+_begun: set[str] = set()
 #: Minimum seconds of compiling that make a second process worthwhile: starting Python with numba
 #: takes one.
 _WORTHWHILE = 2.0
@@ -135,10 +139,16 @@ def compile_meanwhile() -> bool:
         Whether there was a loop to compile that no other process had started on.
     """
     while _shared:
+        _shared.sort(key=lambda one: one.module not in _begun)  # else in the order of the call
         with contextlib.suppress(Exception):  # the call itself reports errors, if it needs the loop
             if _compile_unless_taken(_shared.pop(0)):
                 return True
     return False
+
+
+def note_begun(module: str) -> None:
+    """Note that this process compiles a loop of a module."""
+    _begun.add(module)
 
 
 def _compile_unless_taken(one: Listed) -> bool:
@@ -165,10 +175,10 @@ def compile_listed(loops: list[list[Any]], parent: int) -> None:
 
     compile_quietly()
     gc.disable()  # this process ends soon
-    for one in sorted(map(Listed._make, loops), key=lambda one: -one.seconds):
-        if os.getppid() != parent:
-            return
-        _compile_unless_taken(one)
+    left = list(map(Listed._make, loops))
+    while left and os.getppid() == parent:
+        left.sort(key=lambda one: (one.module not in _begun, -one.seconds))
+        _compile_unless_taken(left.pop(0))
 
 
 #: A name, an array's dimensions and flags, or a separator.

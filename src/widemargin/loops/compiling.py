@@ -28,7 +28,7 @@ from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
 from widemargin.loops import direct, places
-from widemargin.loops.ahead import compile_meanwhile
+from widemargin.loops.ahead import compile_meanwhile, note_begun
 from widemargin.loops.inner import INNER, WHOLE, call_inside, keep_inside
 from widemargin.loops.jit import PLAIN, is_quiet, tell_numba
 from widemargin.loops.processor import RELEASED, Processor, this_processor
@@ -214,6 +214,7 @@ class _SafeCache(_Kept):
         super().__init__(function, _FOLDER)
         self._released = None if _RELEASED is None else _Kept(function, _RELEASED)
         self._turn = Turn(_FOLDER / TURNS)
+        self._module = function.__module__
         self._name = f"{function.__module__}.{function.__qualname__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -226,14 +227,19 @@ class _SafeCache(_Kept):
             turn = name_turn(self._name, normalize_signature(sig)[0])
             self._turn.wait(turn, meanwhile=compile_meanwhile)
             found = self.find(sig, target_context)
+        if found is None:
+            note_begun(self._module)
         return found
 
-    def in_turn(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Numba's `compile`, which then releases the lock, even if it fails."""
+    def in_turn(
+        self, compile: Callable[[Any], Any], timed: Callable[[], Any]
+    ) -> Callable[[Any], Any]:
+        """Numba's `compile`, timed, which then releases the lock, even if it fails."""
 
         def finish_turn(sig: Any) -> Any:
             try:
-                return compile(sig)
+                with timed():
+                    return compile(sig)
             finally:
                 self._turn.end()
 
@@ -287,8 +293,12 @@ def numba_options(options: dict[str, Any]) -> dict[str, Any]:
     return plain | INNER if options.get("inner") else plain
 
 
-def make_dispatcher(function: Any, options: dict[str, Any]) -> Any:
-    """Numba's dispatcher for a loop, which loads cached code or compiles."""
+def make_dispatcher(
+    function: Any,
+    options: dict[str, Any],
+    timed: Callable[[], Any] = contextlib.nullcontext,
+) -> Any:
+    """Numba's dispatcher for a loop, which loads cached code or compiles, and times that."""
     tell_numba()
     import_module("widemargin.loops.lowlevel.by_hand")
     if options.get("inner"):
@@ -300,7 +310,7 @@ def make_dispatcher(function: Any, options: dict[str, Any]) -> Any:
         call_inside(compiled, keep_inside(part, interpreted=False))
     if _CACHE is not None or _RELEASED is not None:
         compiled._cache = _SafeCache(function)
-        compiled.compile = compiled._cache.in_turn(compiled.compile)
+        compiled.compile = compiled._cache.in_turn(compiled.compile, timed)
     return compiled
 
 
@@ -324,11 +334,8 @@ def tell_compiling(*, always: bool = False) -> None:
     """
     global _told
     if not (_told or is_quiet()) and (always or sys.stderr.isatty()):
-        how_long = "about 5 seconds" if is_cold() else "a few seconds"
-        print(
-            f"{_released_for_others()}compiling loops for their first use: {how_long}, once",
-            file=sys.stderr,
-        )
+        why = f"{_released_for_others()}compiling the loops of this first use"
+        print(f"{why}: a few seconds, once", file=sys.stderr)
         _told = True
 
 

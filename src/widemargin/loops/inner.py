@@ -9,9 +9,11 @@ For all loops, the following is skipped:
 
 - passes over functions in functions, inlined Python and strings, which a loop does not contain;
 - counting references to arrays that the loop only borrows (`_borrows_all`): its caller holds them;
-- optimising declarations, and a manager of optimisations for each function;
+- optimising declarations, a manager of optimisations for each function, and optimising the wrapper
+  for Python twice;
 - importing all of numba's modules again for each of its functions;
-- the garbage collector, which would look at all objects of the process again and again.
+- the garbage collector, which would look at all objects of the process again and again;
+- what `loops/lean.py` lists.
 
 This relies on private names of numba, which are used only in this module. If one is missing,
 `INNER` and `WHOLE` are empty, and numba compiles in its own way.
@@ -32,6 +34,11 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 
+from widemargin.loops.lean import register, shortened
+
+#: How the names of functions that Python calls begin.
+_WRAPPER = "_ZN7cpython"
+
 
 class _Whole(JITCodeLibrary):
     """Code of a loop that Python calls."""
@@ -44,7 +51,8 @@ class _Whole(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
         manager, builder = self._codegen._function_pass_manager()
         for function in ll_module.functions:
-            if not function.is_declaration:
+            # The wrapper for Python has no loops: optimising the whole module does for it.
+            if not (function.is_declaration or function.name.startswith(_WRAPPER)):
                 manager.run(function, builder)
 
 
@@ -149,6 +157,7 @@ class _LoopCompiler(Compiler):
     library_class: type = _Whole
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
+        register()
         if library is None:
             library = self.library_class(targetctx.codegen(), "loop")
             library.enable_object_caching()
@@ -167,7 +176,7 @@ class _LoopCompiler(Compiler):
         return [passes]
 
     def _compile_core(self) -> Any:
-        with _uncollected(), _registered(self.state.targetctx):
+        with _uncollected(), _registered(self.state.targetctx), shortened():
             return super()._compile_core()
 
 
@@ -187,6 +196,11 @@ def _uncollected() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():
+            # Count what is left as old: the collector would look at all of it right now, and at
+            # all of numba, although nearly nothing of it is garbage.
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
 
 

@@ -3,16 +3,19 @@
 Cached code is called directly (`loops/direct.py`). Numba is imported (`loops/compiling.py`), which
 takes a third of a second, only if a loop has to be compiled or if anything about its code is
 unusual. So no module in this folder imports numba or LLVM at import time, except those that only
-the compiler needs: `loops/compiling.py`, `loops/inner.py` and `loops/lowlevel/by_hand`.
+the compiler needs: `loops/compiling.py`, `inner.py` and `lean.py`, and `loops/lowlevel/by_hand`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import pathlib
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from widemargin.loops.direct import ENDING, Loop
@@ -81,9 +84,48 @@ class Inside(Loop):
 
 
 def _make_dispatcher(function: Any, options: dict[str, Any] | None = None) -> Any:
-    from widemargin.loops import compiling
+    with _STOPWATCH.running():
+        from widemargin.loops import compiling
 
-    return compiling.make_dispatcher(function, OPTIONS | (options or {}))
+        return compiling.make_dispatcher(function, OPTIONS | (options or {}), _STOPWATCH.running)
+
+
+class _Stopwatch:
+    """Measures how long at least one thread has been at some work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._spent, self._since, self._threads = 0.0, 0.0, 0
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Count the time that passes inside."""
+        with self._lock:
+            if not self._threads:
+                self._since = time.monotonic()
+            self._threads += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._threads -= 1
+                if not self._threads:
+                    self._spent += time.monotonic() - self._since
+
+    @property
+    def seconds(self) -> float:
+        """The time so far."""
+        with self._lock:
+            going = time.monotonic() - self._since if self._threads else 0.0
+            return self._spent + going
+
+
+_STOPWATCH = _Stopwatch()
+
+
+def compile_seconds() -> float:
+    """How long this process has been compiling loops, or waiting for them to be compiled."""
+    return _STOPWATCH.seconds
 
 
 def overload(function: Any, jit_options: dict[str, Any]) -> Callable[[F], F]:

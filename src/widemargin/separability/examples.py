@@ -23,6 +23,7 @@ from widemargin.data.encode.labels import encode_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
+from widemargin.loops.ahead import compile_ahead
 from widemargin.parameters import check_choice, check_constant, check_not_negative
 from widemargin.separability.cascade import decide
 from widemargin.separability.margins import Measured, measure, radius, sharpen
@@ -57,6 +58,8 @@ def certify_examples(
         X, gram = gram_matrix(X, kernel, **params), True
     bias = kernel is None if bias is None else bias
     _check_parameters(bias, tol, margin, multiclass)
+    if not hasattr(X, "tocsr"):
+        compile_ahead("certify")
     rows = _rows(X, float(bias), gram)
     classes, codes = encode_labels(y)
     if len(codes) != rows.n:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.loops.jit import compile_seconds
 from widemargin.modelfile import check_kinds, restore
 from widemargin.training.checkpoints import Checkpoints, prefixed, without_prefix
 from widemargin.training.early_stopping import EarlyStopping
@@ -277,11 +278,13 @@ class Run:
         if checkpoints is not None and checkpoints.saved is not None:
             restore(checkpoints.path, *checkpoints.saved, self._go_on)
         self.began = time.monotonic() - self.position.seconds
+        self.compiled_before = compile_seconds()
 
     @property
     def seconds(self) -> float:
-        """Time spent so far, including before an interruption."""
-        return time.monotonic() - self.began
+        """Time spent so far, including before an interruption, but not compiling."""
+        compiling = compile_seconds() - self.compiled_before
+        return time.monotonic() - self.began - compiling
 
     def finish(self) -> History:
         """Run the training to its end, and return the history."""
@@ -311,7 +314,7 @@ class Run:
 
     def _reason_to_break_off(self, part: float) -> str:
         """The reason to stop within an epoch, or ""; also writes a checkpoint if one is due."""
-        position, seconds = self.position, self.seconds
+        position = self.position
         if self.checkpoints is not None and self.training.settled and self.checkpoints.due():
             self.checkpoints.write(*self._contents())
         counts = position.counts
@@ -322,13 +325,13 @@ class Run:
             loss=counts.mean_loss,
             history=position.history,
             seen=position.seen,
-            seconds=seconds,
+            seconds=self.seconds,
             epochs=self.stops.epochs,
             stage=self.stage,
         )
         if self.watch is not None and self.watch(moment):
             return "interrupted"
-        return "deadline" if seconds > self.stops.max_seconds else ""
+        return "deadline" if time.monotonic() - self.began > self.stops.max_seconds else ""
 
     def _end_epoch(self) -> None:
         position, history, training = self.position, self.position.history, self.training
