@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from widemargin import DataError, LinearSVM
 from widemargin.data.rows import Rows, frozen
-from widemargin.linear_svm import side_by_side
+from widemargin.linear_svm import fit, side_by_side
 from widemargin.linear_svm.classes import OneVsRest
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
 from widemargin.linear_svm.side_by_side import (
@@ -23,6 +23,12 @@ from widemargin.linear_svm.side_by_side import (
 
 both_losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 WIDE = 5000
+
+
+@pytest.fixture(autouse=True)
+def no_small_problems(monkeypatch):
+    """These tests are about the solvers of larger problems."""
+    monkeypatch.setattr(fit, "is_small", lambda problem: False)
 
 
 def documents(n=120, k=5, seed=0, words=8, dtype=np.float32):

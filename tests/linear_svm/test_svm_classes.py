@@ -19,11 +19,17 @@ from widemargin.certificates.gap import (
 )
 from widemargin.data.rows import Rows
 from widemargin.linear_svm import classes as together
-from widemargin.linear_svm import newton_classes
+from widemargin.linear_svm import fit, newton_classes
 from widemargin.linear_svm.newton_classes import ClassesIterate, ClassesSVM, iterate
 
 LOSSES = ("hinge", "squared_hinge")
 both_losses = pytest.mark.parametrize("loss", LOSSES)
+
+
+@pytest.fixture(autouse=True)
+def no_small_problems(monkeypatch):
+    """These tests are about the solvers of larger problems."""
+    monkeypatch.setattr(fit, "is_small", lambda problem: False)
 
 
 def blobs(n=240, d=6, k=4, seed=0, noise=1.5):

@@ -15,6 +15,7 @@ from svm_problems import smooth, weighed_examples
 
 from widemargin import LinearSVM
 from widemargin.data.rows import Rows, frozen
+from widemargin.linear_svm import fit
 from widemargin.linear_svm.dual_ascent import DualAscent
 from widemargin.linear_svm.newton_primal import PrimalIterate, iterate
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
@@ -23,6 +24,12 @@ from widemargin.linear_svm.steps import NewtonPrimal
 FORMS = {"dense": np.asarray, "sparse": scipy.sparse.csr_matrix}
 both_forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 both_losses = pytest.mark.parametrize("squared", [False, True], ids=["hinge", "squared"])
+
+
+@pytest.fixture(autouse=True)
+def no_small_problems(monkeypatch):
+    """These tests are about the solvers of larger problems."""
+    monkeypatch.setattr(fit, "is_small", lambda problem: False)
 
 
 # Twins

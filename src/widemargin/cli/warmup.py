@@ -93,14 +93,23 @@ def _learn_rows(matrix: Any, dtype: Any) -> None:
         model = LinearModel(labels, state, keep="vote")
         model.predict(rows)
         model.using("average").predict(rows)
-        for loss in LOSSES:
-            fit_svm(rows, labels, codes, SVMSettings(loss=loss, fit_intercept=False), rng)
+        for loss, each in itertools.product(LOSSES, (rows, _widened(matrix.astype(dtype)))):
+            fit_svm(each, labels, codes, SVMSettings(loss=loss, fit_intercept=False), rng)
         if rows.is_sparse:
             columns = Columns(rows.width)
             columns.number(rows)
             columns.look_up(rows, columns.count)
     # Longer SVM fits also compute scores with weights in double precision.
     scores(rows, rows.everything, np.zeros((1, rows.width + 1)))
+
+
+def _widened(matrix: Any) -> Rows:
+    """Rows with too many columns to be solved as a small SVM: the others are empty."""
+    if scipy.sparse.issparse(matrix):
+        matrix = matrix.copy()
+        matrix.resize(matrix.shape[0], _WIDE)
+        return Rows.of(matrix)
+    return Rows.of(np.pad(matrix, ((0, 0), (0, _WIDE - matrix.shape[1]))))
 
 
 def _learn_dense() -> None:
@@ -111,7 +120,7 @@ def _learn_dense() -> None:
 
 def _separate_classes(dtype: Any) -> None:
     """Fit SVMs to three classes, also jointly, with mostly zeros in dense and in sparse rows."""
-    matrix = np.tile(np.eye(70, dtype=dtype), (3, 1))
+    matrix = np.tile(np.eye(_WIDE, dtype=dtype), (3, 1))
     rows, rng = Rows.of(matrix), np.random.default_rng(0)
     codes = (np.arange(rows.n) % 3).astype(np.int64)
     for loss in LOSSES:
@@ -250,6 +259,8 @@ def _choose() -> None:
 
 
 _MATRIX = np.eye(12)
+#: More columns than a small SVM has.
+_WIDE = 140
 #: What to compile, in parts that take about the same time; the longest come first.
 PARTS: dict[str, Callable[[], None]] = {
     "parse": _parse,

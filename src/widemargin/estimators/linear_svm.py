@@ -23,7 +23,7 @@ from widemargin.estimators.multilabel import (
     fit_multilabel,
     refuse_several_labels,
 )
-from widemargin.estimators.validation import validate_data
+from widemargin.estimators.validation import accept_plain, validate_data
 from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
@@ -248,6 +248,8 @@ class LinearSVM(LinearAnswers):
             if len(y) != X.n:
                 raise DataError(f"found {X.n} examples, but {len(y)} labels")
             self.n_features_in_ = X.width
+        elif accept_plain(self, X, y):
+            return X, check_labels(y)
         else:
             X, y = validate_data(
                 self,

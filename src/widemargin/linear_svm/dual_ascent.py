@@ -44,9 +44,12 @@ class DualAscent:
         Weights that a step in the primal found. If C is large, the weights computed from the dual
         values may be far worse, however good the dual values are: a small difference costs C times
         as much.
+    scales : bool
+        Whether to try multiples of the weights, too: see `DualState.best_multiple`.
     """
 
     best: tuple[np.ndarray, float, GapCertificate] | None = None
+    scales = False
 
     def __init__(
         self,
@@ -79,6 +82,9 @@ class DualAscent:
         measured = self.state.measure()
         if self.own is not None and measured[2].gap > self.problem.tol:
             other = self.state.measure(self.own)
+            measured = min(measured, other, key=lambda one: one[2].gap)
+        if measured[2].gap > self.problem.tol and self.scales:
+            other = self.state.measure(self.state.best_multiple(measured[0]))
             measured = min(measured, other, key=lambda one: one[2].gap)
         if self.best is None or measured[2].gap < self.best[2].gap:
             self.best = measured

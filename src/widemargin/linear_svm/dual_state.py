@@ -6,9 +6,25 @@ import math
 
 import numpy as np
 
-from widemargin.certificates.gap import BinaryObjective, GapCertificate, measure_binary, weights_of
+from widemargin.certificates.gap import (
+    BinaryObjective,
+    GapCertificate,
+    measure_binary,
+    scores_of,
+    weights_of,
+)
 from widemargin.data.rows import Rows, frozen
+from widemargin.linear_svm.newton_primal import find_root
 from widemargin.linear_svm.problem import BinarySVM
+from widemargin.loops.svm.primal import Corner, slope_along
+
+# Chosen by hand. The objective of the multiple is measured, so they affect only the time.
+
+#: Half the width of the smoothed corner of the hinge when a multiple of the weights is sought: it
+#: makes the multiple larger than necessary by as much.
+_CORNER = 1e-6
+#: The slope that counts as zero there, relative to the squared length of the weights.
+_FLAT = 1e-6
 
 
 class DualState:
@@ -99,6 +115,29 @@ class DualState:
             problem.rows, problem.y, self.costs, problem.squared, problem.free_bias
         )
         return measure_binary(binary, self.alpha.copy(), weights)
+
+    @property
+    def scalable(self) -> bool:
+        """Whether a multiple of the weights has a finite objective that needs no other bias."""
+        return math.isfinite(self.problem.C) and not self.problem.free_bias
+
+    def best_multiple(self, w: np.ndarray) -> np.ndarray:
+        """Return the multiple of some weights whose objective is lowest, up to rounding.
+
+        With a large C, weights whose margins are all slightly below 1 are worth little, although
+        they are nearly optimal; a slightly larger multiple has no loss.
+        """
+        problem, corner = self.problem, Corner(1.0, 2.0, True)
+        if not problem.squared:
+            corner = Corner(1.0 + _CORNER, 0.5 / _CORNER, False)
+        margins, none = problem.y * scores_of(problem.rows, w), np.zeros(problem.rows.n)
+        square = float(w @ w)
+
+        def look(s: float) -> tuple[float, float]:
+            slope, bend = slope_along(corner, none, margins, s, self.costs, self.caps)
+            return slope + s * square, bend + square
+
+        return find_root(look, _FLAT * square) * w
 
 
 def balanced(alpha: np.ndarray, y: np.ndarray, caps: np.ndarray) -> np.ndarray:

@@ -5,27 +5,33 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.certificates.gap import GapCertificate, relative, together
+from widemargin.certificates.gap import GapCertificate, together
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
-from widemargin.linear_svm.binary import Solution, Solver, rescale_start, solve
+from widemargin.linear_svm.binary import rescale_start, solve
 from widemargin.linear_svm.classes import (
     OneVsRest,
-    Solutions,
     easy,
     shareable,
     solve_classes,
     thinned,
 )
+from widemargin.linear_svm.driving import AnySolver, drive
 from widemargin.linear_svm.interior_point import affordable
 from widemargin.linear_svm.joint import solve_joint
-from widemargin.linear_svm.problem import BinarySVM, JointSVM, SolverReport, StopSignal
+from widemargin.linear_svm.problem import (
+    BinarySVM,
+    JointSVM,
+    StopSignal,
+)
 from widemargin.linear_svm.side_by_side import in_groups, shared_rows, solve_beside
+from widemargin.linear_svm.small import is_small, solve_each
 from widemargin.markup.brief import brief_repr
 from widemargin.online.columns import Columns, columns_for
 from widemargin.online.fit import prices, split
@@ -41,9 +47,9 @@ from widemargin.parameters import (
     check_whole,
     is_number,
 )
-from widemargin.threads import one_blas_thread, run_all, thread_count
-from widemargin.training.history import Epoch, History
-from widemargin.training.run import Moment, Watch
+from widemargin.threads import one_blas_thread, thread_count
+from widemargin.training.history import History
+from widemargin.training.run import Watch
 
 #: The number of bytes that solvers running at the same time may take.
 _ROOM = 1 << 30
@@ -190,6 +196,7 @@ def fit_svm(
     signal = StopSignal()
     problems = _problems(rows, given.width, len(classes), codes, price, settings)
     threads = thread_count(settings.n_jobs)
+    small = isinstance(problems, list) and is_small(problems[0])
     solvers = _solvers(problems, codes, settings, rng, signal, start)
     deadline = time.monotonic() + (
         math.inf if settings.max_seconds is None else settings.max_seconds
@@ -198,8 +205,9 @@ def fit_svm(
     each = -(-len(W) // len(solvers))  # classes per solver
     at_once = max(threads, _ROOM // (8 * each * (2 * rows.width + _NUMBERS * rows.n)))
     try:
-        with one_blas_thread():  # the matrices are small: several threads would mostly wait
-            solutions, history = _drive(solvers, W, signal, deadline, threads, at_once, watch)
+        # The matrices are small: several threads would mostly wait.
+        with nullcontext() if small else one_blas_thread():
+            solutions, history = drive(solvers, W, signal, deadline, threads, at_once, watch)
     except DataError:
         given.check_finite()  # so that the error uses the user's column numbers
         raise
@@ -275,11 +283,14 @@ def _solvers(
     rng: np.random.Generator,
     signal: StopSignal,
     start: DualStart | None,
-) -> Sequence[Solver | Solutions]:
+) -> Sequence[AnySolver]:
     """Return a solver for every problem, each with its own random generator, or one for all."""
     if isinstance(problems, JointSVM):
         first = None if start is None else start.alphas[0] * (settings.C / start.C)
         return [solve_joint(problems, rng, signal, first)]
+    if is_small(problems[0]):
+        starts = start and [*map(rescale_start, problems, start.alphas)]
+        return solve_each(problems, rng, signal, starts)
     if shareable(problems[0], len(problems)):
         if not easy(problems[0]):
             starts = start and [*map(rescale_start, problems, start.alphas)]
@@ -300,101 +311,3 @@ def _solvers(
         first = None if start is None else rescale_start(problem, start.alphas[number])
         solvers.append(solve(problem, own, signal, first))
     return solvers
-
-
-def _drive(
-    solvers: Sequence[Solver | Solutions],
-    W: np.ndarray,
-    signal: StopSignal,
-    deadline: float,
-    threads: int,
-    at_once: int,
-    watch: Watch | None,
-) -> tuple[list[Solution], History]:
-    """Run all solvers to completion, a group at a time; their weights go into W.
-
-    Each group gets its share of the remaining time.
-    """
-    began, reports, stopped = time.monotonic(), [], ""
-    solutions: list[Solution] = []
-    for first in range(0, len(solvers), at_once):
-        group = solvers[first : first + at_once]
-        now = time.monotonic()
-        until = now + (deadline - now) * len(group) / (len(solvers) - first)
-        found, told, why = _drive_group(group, signal, began, until, threads, watch)
-        stopped = stopped or why
-        signal.stop = stopped == "interrupted"
-        for number, solution in enumerate(found, len(solutions)):
-            mine = W[number : number + len(np.atleast_2d(solution.w))]
-            mine[:] = solution.w
-            solution.w = mine
-        solutions += found
-        reports += told
-    return solutions, _history(reports, stopped)
-
-
-def _drive_group(
-    solvers: Sequence[Solver | Solutions],
-    signal: StopSignal,
-    began: float,
-    deadline: float,
-    threads: int,
-    watch: Watch | None,
-) -> tuple[list[Solution], list[list[tuple[SolverReport, float]]], str]:
-    """Run solvers to completion, one slice of work each in turn; also return why they stopped."""
-    reports: list[list[tuple[SolverReport, float]]] = [[] for _ in solvers]
-    solutions: dict[int, list[Solution]] = {}
-    running = list(range(len(solvers)))
-    stopped = ""
-
-    def go_on(c: int) -> SolverReport | list[Solution]:
-        try:
-            return next(solvers[c])
-        except StopIteration as end:
-            return [end.value] if isinstance(end.value, Solution) else end.value
-
-    while running:
-        current: list[SolverReport] = []
-        for c, found in zip(running, run_all(go_on, running, threads), strict=True):
-            if isinstance(found, list):
-                solutions[c] = found
-                continue
-            current.append(found)
-            if found.done == 1.0:
-                reports[c].append((found, time.monotonic() - began))
-        running = [c for c in running if c not in solutions]
-        if not running or signal.stop:
-            continue
-        slowest = min(current, default=None, key=lambda report: report.epoch + report.done)
-        if watch is not None and slowest is not None:
-            mistakes = sum(report.mistakes for report in current)
-            moment = Moment(slowest.epoch, slowest.done, mistakes, slowest.primal, History())
-            stopped = "interrupted" if watch(moment) else stopped
-        if time.monotonic() > deadline:
-            stopped = stopped or "deadline"
-        signal.stop = bool(stopped)
-    return [each for c in range(len(solvers)) for each in solutions[c]], reports, stopped
-
-
-def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> History:
-    """Make one table for all problems; a solved problem keeps its last figures."""
-    history, passed = History(stopped=stopped), 0.0
-    for e in range(max(map(len, reports))):
-        fresh = [told[e] for told in reports if e < len(told)]
-        latest = [told[min(e, len(told) - 1)][0] for told in reports]
-        primal = sum(report.primal for report in latest)
-        dual = sum(report.dual for report in latest)
-        passed = max(passed, *(seconds for _, seconds in fresh))
-        history.add(
-            Epoch(
-                e + 1,
-                sum(report.mistakes for report, _ in fresh),
-                sum(report.updates for report, _ in fresh),
-                primal,
-                None,
-                None,
-                passed,
-                gap=relative(primal, dual),
-            )
-        )
-    return history

@@ -238,13 +238,13 @@ class PrimalIterate:
         first = float(d @ self.gradient)
         if not first < 0.0:
             return False
-        tau = _find_root(look, -_FLAT * first)
+        tau = find_root(look, -_FLAT * first)
         self.w += tau * d
         self.smooth(narrower * self.half_width, tau)
         return True
 
 
-def _find_root(look: Callable[[float], tuple[float, float]], flat: float) -> float:
+def find_root(look: Callable[[float], tuple[float, float]], flat: float) -> float:
     """Find where an increasing slope is nearly zero, by Newton's method within a bracket.
 
     Parameters

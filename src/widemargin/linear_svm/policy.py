@@ -6,6 +6,8 @@ from widemargin.linear_svm.dual_ascent import DualAscent
 from widemargin.linear_svm.gap_estimate import LOOK_BACK
 from widemargin.linear_svm.problem import Attempt, BinarySVM, StopSignal
 from widemargin.linear_svm.steps import (
+    BLOCK,
+    ConjugateGradients,
     CoordinatePass,
     InteriorPoint,
     NewtonDual,
@@ -36,6 +38,7 @@ class StepPolicy:
             now and then, of the others:
                 the interior-point method, once      if many dual values compete, and cheaper,
                                                      or if the passes allowed will not suffice
+                conjugate gradients in the dual      if too many for Newton steps, and cheaper
                 Newton steps in the dual             if cheaper
 
     The number of passes ahead is estimated from how fast the gap shrank in the last few.
@@ -45,6 +48,7 @@ class StepPolicy:
         self.coordinate_pass = CoordinatePass()
         self.newton_primal = NewtonPrimal(problem)
         self.newton_dual = NewtonDual()
+        self.conjugate = ConjugateGradients()
         self.interior_point = InteriorPoint(problem)
         self.next_look = 2 * LOOK_BACK
 
@@ -61,11 +65,12 @@ class StepPolicy:
             return (yield from self.newton_primal.attempt(ascent, signal))
         if ascent.epochs < self.next_look:
             return False
-        step = self._choose(ascent)
+        step, solved = self._choose(ascent), False
         if step is not None:
-            yield from step.attempt(ascent, signal)
-        self.next_look = ascent.epochs + self.newton_dual.pause
-        return False
+            solved = yield from step.attempt(ascent, signal)
+        chosen = self.conjugate if step is self.conjugate else self.newton_dual
+        self.next_look = ascent.epochs + chosen.pause
+        return solved
 
     def _primal_pays(self, ascent: DualAscent) -> bool:
         """Whether Newton steps in the primal look cheaper than more passes."""
@@ -85,7 +90,8 @@ class StepPolicy:
             return interior
         if many and interior.possible and passes > interior.cost(ascent):
             return interior
-        return self.newton_dual if passes > self.newton_dual.cost(ascent) else None
+        step = self.conjugate if free > BLOCK else self.newton_dual
+        return step if passes > step.cost(ascent) else None
 
     @staticmethod
     def _endless(ascent: DualAscent) -> bool:

@@ -131,6 +131,12 @@ class SolverReport(NamedTuple):
     dual: float = 0.0
 
 
+class Reports(NamedTuple):
+    """The reports of several steps that were taken at once."""
+
+    each: list[SolverReport]
+
+
 @dataclass
 class StopSignal:
     """Set by the driver to make solvers stop after their current slice of work."""

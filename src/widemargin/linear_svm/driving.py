@@ -1,0 +1,118 @@
+"""Run the solvers of all problems to completion, and make one history of their reports."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from widemargin.certificates.gap import relative
+from widemargin.linear_svm.binary import Solution, Solver
+from widemargin.linear_svm.classes import Solutions
+from widemargin.linear_svm.problem import Reports, SolverReport, StopSignal
+from widemargin.linear_svm.small import SmallSolver
+from widemargin.threads import run_all
+from widemargin.training.history import Epoch, History
+from widemargin.training.run import Moment, Watch
+
+AnySolver = Solver | SmallSolver | Solutions
+
+
+def drive(
+    solvers: Sequence[AnySolver],
+    W: np.ndarray,
+    signal: StopSignal,
+    deadline: float,
+    threads: int,
+    at_once: int,
+    watch: Watch | None,
+) -> tuple[list[Solution], History]:
+    """Run all solvers to completion, a group at a time; their weights go into W.
+
+    Each group gets its share of the remaining time.
+    """
+    began, reports, stopped = time.monotonic(), [], ""
+    solutions: list[Solution] = []
+    for first in range(0, len(solvers), at_once):
+        group = solvers[first : first + at_once]
+        now = time.monotonic()
+        until = now + (deadline - now) * len(group) / (len(solvers) - first)
+        found, told, why = _drive_group(group, signal, began, until, threads, watch)
+        stopped = stopped or why
+        signal.stop = stopped == "interrupted"
+        for number, solution in enumerate(found, len(solutions)):
+            mine = W[number : number + len(np.atleast_2d(solution.w))]
+            mine[:] = solution.w
+            solution.w = mine
+        solutions += found
+        reports += told
+    return solutions, _history(reports, stopped)
+
+
+def _drive_group(
+    solvers: Sequence[AnySolver],
+    signal: StopSignal,
+    began: float,
+    deadline: float,
+    threads: int,
+    watch: Watch | None,
+) -> tuple[list[Solution], list[list[tuple[SolverReport, float]]], str]:
+    """Run solvers to completion, one slice of work each in turn; also return why they stopped."""
+    reports: list[list[tuple[SolverReport, float]]] = [[] for _ in solvers]
+    solutions: dict[int, list[Solution]] = {}
+    running = list(range(len(solvers)))
+    stopped = ""
+
+    def go_on(c: int) -> SolverReport | Reports | list[Solution]:
+        try:
+            return next(solvers[c])
+        except StopIteration as end:
+            return [end.value] if isinstance(end.value, Solution) else end.value
+
+    while running:
+        current: list[SolverReport] = []
+        for c, found in zip(running, run_all(go_on, running, threads), strict=True):
+            if isinstance(found, list):
+                solutions[c] = found
+                continue
+            several = found.each if isinstance(found, Reports) else (found,)
+            current.append(several[-1])
+            now = time.monotonic() - began
+            reports[c].extend((report, now) for report in several if report.done == 1.0)
+        running = [c for c in running if c not in solutions]
+        if not running or signal.stop:
+            continue
+        slowest = min(current, default=None, key=lambda report: report.epoch + report.done)
+        if watch is not None and slowest is not None:
+            mistakes = sum(report.mistakes for report in current)
+            moment = Moment(slowest.epoch, slowest.done, mistakes, slowest.primal, History())
+            stopped = "interrupted" if watch(moment) else stopped
+        if time.monotonic() > deadline:
+            stopped = stopped or "deadline"
+        signal.stop = bool(stopped)
+    return [each for c in range(len(solvers)) for each in solutions[c]], reports, stopped
+
+
+def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> History:
+    """Make one table for all problems; a solved problem keeps its last figures."""
+    history, passed = History(stopped=stopped), 0.0
+    for e in range(max(map(len, reports))):
+        fresh = [told[e] for told in reports if e < len(told)]
+        latest = [told[min(e, len(told) - 1)][0] for told in reports]
+        primal = sum(report.primal for report in latest)
+        dual = sum(report.dual for report in latest)
+        passed = max(passed, *(seconds for _, seconds in fresh))
+        history.add(
+            Epoch(
+                e + 1,
+                sum(report.mistakes for report, _ in fresh),
+                sum(report.updates for report, _ in fresh),
+                primal,
+                None,
+                None,
+                passed,
+                gap=relative(primal, dual),
+            )
+        )
+    return history
