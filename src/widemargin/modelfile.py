@@ -358,24 +358,6 @@ def check_shape(name: str, array: np.ndarray, *shapes: tuple[int, ...], kinds: s
         raise ValueError(f"{name} has the shape {array.shape} and the type {array.dtype}")
 
 
-def check_kinds(about: dict[str, Any], **kinds: type) -> None:
-    """Raise a ValueError unless values of a description are of these types.
-
-    JSON does not distinguish 1.0 from 1, so a whole number also is a float.
-
-    Examples
-    --------
-    >>> check_kinds({"epoch": "7"}, epoch=int)
-    Traceback (most recent call last):
-        ...
-    ValueError: epoch is '7'
-    """
-    for name, kind in kinds.items():
-        allowed = (int, float) if kind is float else (kind,)
-        if type(about[name]) not in allowed:
-            raise ValueError(f"{name} is {about[name]!r:.40}")
-
-
 def check_room(shape: Sequence[int], kind: Any, stored: int) -> None:
     """Raise a ValueError if `stored` bytes in a file cannot plausibly unpack to this shape."""
     sizes = [*shape] if len(shape) <= _MOST_DIMENSIONS else [-1]

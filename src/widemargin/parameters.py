@@ -484,3 +484,21 @@ def _refuse(name: str, value: Any, allowed: str, other: str = "") -> None:
 def _said(name: str, value: Any) -> str:
     """The parameter as the user would write it; numpy numbers look like Python numbers."""
     return f"{name}={value.item() if isinstance(value, np.generic) else value!r}"
+
+
+def check_kinds(about: dict[str, Any], **kinds: type) -> None:
+    """Raise a ValueError unless values of a description are of these types.
+
+    JSON does not distinguish 1.0 from 1, so a whole number also is a float.
+
+    Examples
+    --------
+    >>> check_kinds({"epoch": "7"}, epoch=int)
+    Traceback (most recent call last):
+        ...
+    ValueError: epoch is '7'
+    """
+    for name, kind in kinds.items():
+        allowed = (int, float) if kind is float else (kind,)
+        if type(about[name]) not in allowed:
+            raise ValueError(f"{name} is {about[name]!r:.40}")

@@ -12,10 +12,10 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.strings import NGrams
-from widemargin.modelfile import check_kinds
 from widemargin.parameters import (
     Use,
     check_choice,
+    check_kinds,
     check_not_negative,
     check_positive,
     check_whole,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.modelfile import check_kinds
+from widemargin.parameters import check_kinds
 
 #: Block size for sums: large enough to be fast, small enough to buffer an incomplete block.
 _BLOCK = 1 << 13
