@@ -1,5 +1,7 @@
 """Small SVMs, solved by a few compiled calls: against plain numpy, other solvers, and LIBLINEAR."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -200,3 +202,14 @@ for loss in ("hinge", "squared_hinge"):
 
 def test_interpreted_is_compiled():
     assert_both_tell_the_same(SCRIPT, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("scale", [1e10, 1e16, 1e20, 1e30])
+def test_huge_numbers_do_not_lead_far_astray(loss, scale):
+    """What rounding leaves of a solution may be poor, and is honest about it."""
+    X, y = np.random.default_rng(0).normal(size=(12, 2)) * scale, np.arange(12) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = LinearSVM(loss=loss, random_state=0).fit(X, y).certificate_
+    assert found.primal < 10 * len(y)  # zero weights cost len(y)

@@ -33,6 +33,9 @@ from widemargin.threads import one_blas_thread
 
 #: A problem is small if its matrix has at most this many values, and this many columns.
 _VALUES, _COLUMNS = 1 << 19, 128
+#: ... and if its largest number lies between these: beyond, rounding exceeds what a step changes
+#: (above 1e9) or products of squares are lost (below 1e-60), for which `binary` is better prepared.
+_LEAST, _LARGEST = 1e-60, 1e9
 #: The most passes and Newton steps.
 _PASSES, _STEPS = 30, 60
 #: The number of multiplications that a call may take.
@@ -43,10 +46,13 @@ SmallSolver = Generator[SolverReport | Reports, None, Solution]
 
 def is_small(problem: BinarySVM) -> bool:
     """Whether a problem is solved by these calls."""
-    width = problem.width + 1
+    width, stored = problem.width + 1, problem.rows.stored
     if problem.free_bias or not np.isfinite(problem.C):
         return False
-    return width <= _COLUMNS and problem.rows.n * width <= _VALUES
+    if width > _COLUMNS or problem.rows.n * width > _VALUES:
+        return False
+    largest = max(abs(stored.bias), float(np.max(np.abs(stored.values), initial=0.0)))
+    return _LEAST < largest < _LARGEST
 
 
 class SmallRows(NamedTuple):
@@ -108,7 +114,8 @@ def solve_small(
     if reached or signal.stop or epochs >= problem.epochs:
         return Solution(w, point.alpha, certificate, reached)
     left = replace(problem, epochs=problem.epochs - epochs)
-    alpha = point.alpha if np.all(np.isfinite(point.alpha)) else None
+    useful = certificate.primal < np.sum(costs)  # the objective of zero weights
+    alpha = point.alpha if useful else None
     return (yield from _continued(left, rng, signal, alpha, point.w, epochs))
 
 
