@@ -36,6 +36,7 @@ from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iter
 from widemargin.loops import direct, places
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
+from widemargin.loops.svm.dual import combine
 from widemargin.models.linear import LinearModel
 from widemargin.online.columns import Columns
 from widemargin.online.fit import fit_linear
@@ -101,6 +102,8 @@ def _learn_rows(matrix: Any, dtype: Any) -> None:
             columns.look_up(rows, columns.count)
     # Longer SVM fits also compute scores with weights in double precision.
     scores(rows, rows.everything, np.zeros((1, rows.width + 1)))
+    # Newton steps in the dual, which no training here is hard enough to need.
+    combine(rows.stored, rows.everything, np.zeros(rows.n), np.zeros(rows.width + 1))
 
 
 def _widened(matrix: Any) -> Rows:
