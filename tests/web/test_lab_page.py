@@ -139,6 +139,8 @@ def test_the_screen_equals_the_library(page, name, learner, settings):
     kinds = {"perceptron": "Perceptron", "pa": "PassiveAggressive", "logistic": "OnlineLogistic"}
     params = {"shuffle": False, "keep": "last", "epochs": 20, "random_state": 0, **settings}
     params["fit_intercept"] = True  # the lecture's constant 1
+    if learner == "logistic":
+        params.setdefault("eta", 1.0)  # as on the page
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = getattr(widemargin, kinds[learner])(**params).fit(X, y)
