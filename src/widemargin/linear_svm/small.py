@@ -89,16 +89,10 @@ def solve_small(
 
     Parameters
     ----------
-    problem : BinarySVM
-        The problem.
+    problem, rng, signal, start
+        As there.
     rows : SmallRows
-        Its rows, see `dense_rows`.
-    rng : numpy Generator
-        Draws the random order of the passes.
-    signal : StopSignal
-        Checked after every slice.
-    start : array, optional
-        Dual values to start from, within their bounds.
+        The rows of the problem, see `dense_rows`.
     """
     costs = frozen(problem.costs)
     caps = frozen(np.full(len(costs), np.inf)) if problem.squared else costs

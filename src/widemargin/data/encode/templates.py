@@ -26,20 +26,21 @@ _FEW = 5
 _FURTHEST = 100
 
 
-def _each(columns: str, places: Sequence[int]) -> list[str]:
+def each(columns: str, places: Sequence[int]) -> list[str]:
+    """Templates of columns, given as words, at each of these places."""
     return [f"{column}[{place}]" for column in columns.split() for place in places]
 
 
 #: For parts of speech: nothing but words.
 WORDS = [
     "bias",
-    *_each("word lower", (0,)),
-    *_each("lower", (-2, -1, 1, 2)),
-    *_each("prefix1 prefix2 prefix3 prefix4 prefix5", (0,)),
-    *_each("suffix1 suffix2 suffix3 suffix4 suffix5", (0,)),
-    *_each("suffix2 suffix3", (-1, 1)),
-    *_each("shape runs flags", (0,)),
-    *_each("runs flags", (-1, 1)),
+    *each("word lower", (0,)),
+    *each("lower", (-2, -1, 1, 2)),
+    *each("prefix1 prefix2 prefix3 prefix4 prefix5", (0,)),
+    *each("suffix1 suffix2 suffix3 suffix4 suffix5", (0,)),
+    *each("suffix2 suffix3", (-1, 1)),
+    *each("shape runs flags", (0,)),
+    *each("runs flags", (-1, 1)),
     "runs[-1]|runs[0]",
     "lower[-1]|lower[0]",
     "lower[0]|lower[1]",
@@ -51,10 +52,10 @@ WORDS = [
 #: For chunks, given parts of speech in a column whose name stands for POS.
 CHUNKS = [
     "bias",
-    *_each("word", (-2, -1, 0, 1, 2)),
+    *each("word", (-2, -1, 0, 1, 2)),
     "word[-1]|word[0]",
     "word[0]|word[1]",
-    *_each("POS", (-2, -1, 0, 1, 2)),
+    *each("POS", (-2, -1, 0, 1, 2)),
     "POS[-2]|POS[-1]",
     "POS[-1]|POS[0]",
     "POS[0]|POS[1]",
@@ -73,23 +74,23 @@ CHUNKS = [
     "word[0]|POS[0]|POS[1]",
     "word[0]|POS[-1]|POS[0]",
     "lower[0]",
-    *_each("suffix2 suffix3 suffix4 flags", (0,)),
+    *each("suffix2 suffix3 suffix4 flags", (0,)),
 ]
 #: For names, which may span several words.
 NAMES = [
     *WORDS,
-    *_each("word", (-2, -1, 1, 2)),
-    *_each("runs", (-2, 2)),
+    *each("word", (-2, -1, 1, 2)),
+    *each("runs", (-2, 2)),
     "runs[-1]|runs[0]|runs[1]",
     "lower[-1]|runs[0]",
     "lower[1]|runs[0]",
     "lower[-2]|lower[-1]",
     "lower[1]|lower[2]",
-    *_each("prefix3", (-1, 1)),
+    *each("prefix3", (-1, 1)),
 ]
 #: Extra templates for names if the input has parts of speech or chunks.
 _BESIDE = [
-    *_each("POS", (-1, 0, 1)),
+    *each("POS", (-1, 0, 1)),
     "POS[-1]|POS[0]",
     "POS[0]|POS[1]",
     "POS[-1]|POS[0]|POS[1]",

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from widemargin.data.encode.templates import each
 from widemargin.data.readers.cells import Columns
 from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.tagger.model import TaggerModel
@@ -27,19 +28,15 @@ _SPACE, _GLUED = "space", "glued"
 _LONGEST = 1 << 12
 
 
-def _each(columns: str, places: Sequence[int]) -> list[str]:
-    return [f"{column}[{place}]" for column in columns.split() for place in places]
-
-
 #: Feature templates for a token that may end a sentence: the words around it, how they are written,
 #: how the word before ends and the word after begins, and where spaces are.
 BOUNDARIES = [
     "bias",
     "word[0]",
-    *_each("lower", range(-3, 4)),
-    *_each("runs flags", range(-2, 3)),
-    *_each("suffix2 suffix3 suffix4", (-1, 0)),
-    *_each("prefix1 prefix2 prefix3 prefix4", (1,)),
+    *each("lower", range(-3, 4)),
+    *each("runs flags", range(-2, 3)),
+    *each("suffix2 suffix3 suffix4", (-1, 0)),
+    *each("prefix1 prefix2 prefix3 prefix4", (1,)),
     "lower[-1]|lower[0]",
     "lower[0]|lower[1]",
     "lower[-1]|lower[0]|lower[1]",
