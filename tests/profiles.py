@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, Phase, settings
 
 #: Default number of examples per property test in the plain run.
-PLAIN_EXAMPLES = 3
+PLAIN_EXAMPLES = 2
 
 
 def register_profiles():
@@ -18,9 +18,9 @@ def register_profiles():
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
     fixed = settings.get_profile("fixed")
-    settings.register_profile("many", parent=fixed, max_examples=6 * PLAIN_EXAMPLES)
+    settings.register_profile("many", parent=fixed, max_examples=8 * PLAIN_EXAMPLES)
     settings.register_profile(
-        "random", parent=fixed, derandomize=False, max_examples=30 * PLAIN_EXAMPLES
+        "random", parent=fixed, derandomize=False, max_examples=45 * PLAIN_EXAMPLES
     )
 
 

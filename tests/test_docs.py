@@ -91,7 +91,15 @@ def with_examples(name):
     return b">>>" in pathlib.Path(importlib.util.find_spec(name).origin).read_bytes()
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if with_examples(name)])
+def run_when(name):
+    """Pictures take a second each; the plain run draws those of `tests/plots`."""
+    return pytest.mark.exhaustive if name.startswith("widemargin.plots.") else ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=run_when(name)) for name in MODULES if with_examples(name)],
+)
 def test_examples_in_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = io.StringIO()

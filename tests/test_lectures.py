@@ -244,7 +244,7 @@ def length_after(steps, X, y, **params):
 
 
 def test_L04_separable_weights_grow_without_bound_unless_penalised():
-    lengths = [length_after(10**k, SIX, SIX_LABELS) for k in range(1, 6)]
+    lengths = [length_after(10**k, SIX, SIX_LABELS) for k in range(1, 5)]
     growth = np.diff(lengths)
     assert np.all(growth > 1)  # without bound, like the logarithm of the steps
     assert np.allclose(growth[1:], growth[-1], rtol=0.25)

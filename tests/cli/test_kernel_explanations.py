@@ -9,7 +9,9 @@ from shell import run_shell
 from widemargin import load
 
 
-@pytest.mark.parametrize("learner", ["kernel-perceptron", "kernel-svm"])
+@pytest.mark.parametrize(
+    "learner", [pytest.param("kernel-perceptron", marks=pytest.mark.exhaustive), "kernel-svm"]
+)
 def test_kernel_machines_of_tables_and_texts_are_explained_and_reported(tmp_path, learner):
     rng = np.random.default_rng(0)
     with open(tmp_path / "f.csv", "w") as table, open(tmp_path / "f.txt", "w") as texts:

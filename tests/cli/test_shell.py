@@ -711,9 +711,9 @@ def test_ctrl_c_saves_what_was_learned_so_far():
 
 
 WAYS = {
-    "in memory": ["--epochs", "40"],
-    "from files": ["--stream", "--memory", "3MB", "--epochs", "3"],
-    "vote": ["--keep", "vote", "--epochs", "6"],
+    "in memory": ["--epochs", "20"],
+    "from files": ["--stream", "--memory", "3MB", "--epochs", "2"],
+    "vote": ["--keep", "vote", "--epochs", "4"],
 }
 
 

@@ -210,10 +210,10 @@ def everything(model):
 
 
 RESUMED = {
-    "kernel-perceptron": ["big.svm", "--epochs", "40", "--gamma", "0.5", "--memory", "1MB"],
-    "tagger": ["big.conllu", "--epochs", "150", "--bits", "10", "--column", "upos"],
-    "parser": ["big.conllu", "--epochs", "150", "--bits", "10", "--tags", "upos"],
-    "perceptron": ["--epochs", "4000"],  # the embedded digits
+    "kernel-perceptron": ["big.svm", "--epochs", "30", "--gamma", "0.5", "--memory", "1MB"],
+    "tagger": ["big.conllu", "--epochs", "100", "--bits", "10", "--column", "upos"],
+    "parser": ["big.conllu", "--epochs", "40", "--bits", "10", "--tags", "upos"],
+    "perceptron": ["--epochs", "1500"],  # the embedded digits
 }
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from grids import covering
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import run_shell
@@ -38,9 +39,9 @@ def names_of(matrix, kind=set):
     return [kind(NAMES[row.astype(bool)].tolist()) for row in np.asarray(matrix)]
 
 
-@each_learner
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("learner", "sparse", "weighted"), covering(LEARNERS, [False, True], [False, True]), ids=str
+)
 def test_it_is_one_binary_learner_per_label(learner, sparse, weighted):
     rows, asked = (scipy.sparse.csr_matrix(A) if sparse else A for A in (X, X2))
     weights = np.arange(len(X)) % 3.0 if weighted else None

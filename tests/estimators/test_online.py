@@ -117,7 +117,7 @@ def test_a_hypothesis_that_is_shared_does_not_change_when_the_learner_goes_on():
     assert_same(learner, learned(Perceptron(), dicts, labels))
 
 
-def run_in_threads(work, threads=8):
+def run_in_threads(work, threads=4):
     found = [None] * threads
 
     def run(number):
@@ -133,7 +133,7 @@ def run_in_threads(work, threads=8):
 
 @every_learner
 def test_several_threads_are_answered_as_one(make, classes):
-    dicts, labels, X, y = examples(200, classes)
+    dicts, labels, X, y = examples(80, classes)
     stream = learned(make(), dicts, labels)
     stream = pickle.loads(pickle.dumps(stream))  # which is not ready for questions yet
     shuffled = [dict(sorted(x.items(), key=lambda item: hash(item))) for x in dicts]

@@ -401,7 +401,11 @@ def test_interpreted_loops_and_those_that_fetch_ahead_give_the_same_bits():
 
 
 @pytest.mark.parametrize(
-    "storages", ["not f32 and not i64", pytest.param("f32 or i64", marks=pytest.mark.exhaustive)]
+    "storages",
+    [
+        "csr and f64 and i32",
+        pytest.param("dense or f32 or i64", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_interpreted_loops_pass_every_comparison_with_their_twins(storages):
     which = f"(naive or plain) and ({storages})"

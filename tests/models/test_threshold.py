@@ -181,7 +181,11 @@ def test_scikit_learn_can_choose_thresholds_of_our_learners():
         ours = learner.fit(X, Y).with_threshold(0.3)
         assert fixed.predict(X2).tolist() == ours.predict(X2).tolist()
         tuned = TunedThresholdClassifierCV(
-            learner, scoring="balanced_accuracy", response_method="decision_function"
+            learner,
+            scoring="balanced_accuracy",
+            response_method="decision_function",
+            thresholds=10,
+            cv=2,
         ).fit(X, Y)
         # The threshold found there can be given to a model that is to be saved.
         moved = tuned.estimator_.with_threshold(tuned.best_threshold_)

@@ -191,7 +191,7 @@ def test_the_temperature_is_kept_and_saved_with_the_model(tmp_path):
 # Parsers
 
 
-CORPUS, FRESH = made_corpus(80), made_corpus(25, seed=1)
+CORPUS, FRESH = made_corpus(80), made_corpus(12, seed=1)
 
 
 @pytest.fixture(scope="module", params=["greedy", "beam", "eisner", "cle", "own tags"])
