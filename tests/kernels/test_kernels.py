@@ -100,7 +100,7 @@ def test_a_block_is_written_where_it_is_asked_for():
 def test_the_exponential_is_exact_enough(values):
     from widemargin.loops.kernel.values import finish_distances
 
-    nothing = np.zeros(0)
+    nothing = frozen(np.zeros(0))
     for dtype, lowest, error in [(np.float64, -708.0, 1e-15), (np.float32, -87.0, 5e-7)]:
         x = np.array([values], dtype)
         K = -x

@@ -25,7 +25,7 @@ both_forms = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matri
 def begun(X, y, costs, squared):
     """A problem, and its point at zero."""
     rows = dense_rows(Rows.of(X, bias=1.0))
-    caps = frozen(np.full(len(y), np.inf)) if squared else costs
+    caps = frozen(np.full(len(y), np.inf) if squared else costs)
     svm = SmallSVM(*rows, frozen(y.astype(np.float64)), frozen(costs), caps, squared)
     return svm, small._first_point(svm, None)
 
@@ -43,7 +43,8 @@ def test_a_pass_is_the_textbooks(loss):
     X, y, costs = weighed_examples(40, 4)
     squared = loss == "squared_hinge"
     svm, point = begun(X, y, costs, squared)
-    order, log = np.random.default_rng(0).permutation(40).astype(np.uint64), np.empty((1, 4))
+    order = frozen(np.random.default_rng(0).permutation(40).astype(np.uint64))
+    log = np.empty((1, 4))
     assert run_small_passes(svm, point, order, 1e-12, 1, log) == (1, MORE)
     Z, alpha = np.column_stack([X, np.ones(40)]), np.zeros(40)
     counted = order[costs[order.astype(int)] > 0.0]

@@ -17,7 +17,7 @@ from widemargin.certificates.gap import (
     measure_binary,
     measure_classes,
 )
-from widemargin.data.rows import Rows
+from widemargin.data.rows import Rows, frozen
 from widemargin.linear_svm import classes as together
 from widemargin.linear_svm import fit, newton_classes
 from widemargin.linear_svm.newton_classes import ClassesIterate, ClassesSVM, iterate
@@ -43,7 +43,8 @@ def blobs(n=240, d=6, k=4, seed=0, noise=1.5):
 def begun(X, codes, costs, squared, k, threads=1):
     """The problem at zero."""
     caps = np.full(len(codes), np.inf) if squared else costs
-    problem = ClassesSVM(Rows.of(X, bias=2.0), codes, k, costs, caps, squared)
+    given = frozen(codes), k, frozen(costs), frozen(caps)
+    problem = ClassesSVM(Rows.of(X, bias=2.0), *given, squared)
     return ClassesIterate(problem, np.zeros((k, len(codes))), threads)
 
 

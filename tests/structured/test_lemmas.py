@@ -10,6 +10,7 @@ from shell import run
 
 from widemargin import Lemmatizer, Morphologizer, load
 from widemargin.data.readers.corpus import Corpus
+from widemargin.data.rows import frozen
 from widemargin.errors import DataError, ModelFileError
 from widemargin.loops.sequences import choices
 from widemargin.structured import load_lemmatizer, load_morphologizer
@@ -84,13 +85,22 @@ def naive_scores(ids, parts_of, W, mixed, shift, candidates):  # type: ignore[no
     ]
 
 
+def candidates(*arrays):
+    """Candidates as the loops are given them, so that nothing is compiled again."""
+    return choices.Candidates(*map(frozen, arrays))
+
+
+def words_of(*arrays):
+    return choices.Words(*map(frozen, arrays))
+
+
 def test_the_compiled_choice_is_the_best_by_the_definition() -> None:
     rng = np.random.default_rng(0)
-    W = rng.normal(size=64).astype(np.float32)
+    W = frozen(rng.normal(size=64).astype(np.float32))
     parts_of = [[0, 1], [0, 2], [1, 2, 3]]
     flat = np.array([part for parts in parts_of for part in parts], np.uint32)
     mixed = rng.integers(1 << 62, size=4).astype(np.uint64)
-    among = choices.Candidates(
+    among = candidates(
         np.array([0, 3], np.uint64),
         np.arange(3, dtype=np.uint32),
         np.array([0, 2, 4, 7], np.uint64),
@@ -98,7 +108,7 @@ def test_the_compiled_choice_is_the_best_by_the_definition() -> None:
         mixed,
     )
     ids = rng.integers(1 << 31, size=20 * 5).astype(np.uint32)
-    words = choices.Words(ids, np.array([0, 20], np.uint64), np.zeros(20, np.uint32))
+    words = words_of(ids, np.array([0, 20], np.uint64), np.zeros(20, np.uint32))
     labels = np.zeros(20, np.uint32)
     shift = np.uint64(64 - 6)
     choices.choose_labels(words, among, W, shift, np.zeros(0, np.uint64), labels)
@@ -109,17 +119,17 @@ def test_the_compiled_choice_is_the_best_by_the_definition() -> None:
 
 def test_a_step_reaches_the_margin_and_shared_parts_stay() -> None:
     W, U, clock = np.zeros(1 << 10, np.float32), np.zeros(1 << 10), np.ones(1)
-    among = choices.Candidates(
+    among = candidates(
         np.array([0, 2], np.uint64),
         np.array([0, 1], np.uint32),
         np.array([0, 2, 4], np.uint64),
         np.array([0, 1, 0, 2], np.uint32),
         np.array([11 << 40, 7 << 50, 5 << 45], np.uint64),
     )
-    words = choices.Words(
+    words = words_of(
         np.array([3, 9], np.uint32), np.array([0, 1], np.uint64), np.zeros(1, np.uint32)
     )
-    given = words, np.array([1], np.uint32), np.zeros(1, np.uint64), among
+    given = words, frozen(np.array([1], np.uint32)), frozen(np.zeros(1, np.uint64)), among
     tally = choices.choosing_pass(
         *given, 1.0, np.inf, W, U, clock, np.uint64(54), np.zeros(0, np.uint64)
     )

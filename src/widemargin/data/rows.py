@@ -51,6 +51,12 @@ class Rows:
 
     __repr__ = brief_repr
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore from a pickle, in which arrays lose their being read-only."""
+        *arrays, bias = state["stored"]
+        stored = type(state["stored"])(*map(frozen, arrays), bias)
+        vars(self).update(state, stored=stored)
+
     @classmethod
     def of(cls, X: Any, bias: float = 1.0, dtype: Any = None) -> Rows:
         """Take a matrix (an array or a scipy sparse matrix) as rows.

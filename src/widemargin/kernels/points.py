@@ -165,7 +165,7 @@ class Points:
         if self.dense is None:
             return None
         rows = np.zeros((self.n, -(-self.dense.shape[1] // WORD)), np.uint32)
-        value = pack_bits(self.dense, rows)
+        value = pack_bits(frozen(self.dense), rows)
         if math.isnan(value):
             return None
         return Bits(frozen(rows), frozen(np.ascontiguousarray(rows.T)), value)

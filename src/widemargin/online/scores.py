@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widemargin.data.rows import Rows
+from widemargin.data.rows import Rows, frozen
 from widemargin.loops.linear.passes import COUNT, SCALE, SEEN
 from widemargin.loops.linear.scores import binary_scores, multiclass_scores
 from widemargin.online.mistake_log import Votes
@@ -30,6 +30,7 @@ def scores(rows: Rows, which: np.ndarray, W: np.ndarray, threads: int = 1) -> np
         loop, weights, out = binary_scores, np.ascontiguousarray(W[0]), np.empty(len(which))
     else:
         loop, weights, out = multiclass_scores, W, np.empty((len(which), len(W)))
+    which = frozen(which)
     run_all(
         lambda piece: loop(rows.stored, which[piece], weights, out[piece]),
         split(len(which), threads),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from widemargin.data.rows import frozen
 from widemargin.loops.trees.contexts import COUNTS, NODES, Templates
 
 #: The features of a state, one per line, with atoms separated by spaces. `s0` is the stack top,
@@ -291,7 +292,7 @@ def compile_templates(
         ]
         parts[size] = np.array(rows, np.uint16).reshape(-1, size)
     split = [atom.split(".") for atom in of_columns]
-    return Templates(
+    templates = Templates(
         node=np.array([nodes.index(node) for node, _ in split], np.uint64),
         column=np.array([columns.index(column) for _, column in split], np.uint64),
         group_node=np.array([nodes.index(atom[:-2]) for atom in of_groups], np.uint64),
@@ -303,3 +304,4 @@ def compile_templates(
         seed=np.array([key_of(" ".join(feature)) for feature in features], np.uint64),
         shift=np.array([64 - bits], np.uint64),
     )
+    return Templates(*map(frozen, templates))

@@ -124,7 +124,7 @@ class ParserTraining(SentenceTraining):
     def _pass(self, learn: Callable[..., tuple], order: np.ndarray, *rest: Any) -> Outcome:
         """Run a training loop; the arguments in `rest` differ from loop to loop."""
         W, U, clock = self.weights.W, self.weights.U, self.weights.clock
-        return Outcome(*learn(self.sentences, order, W, U, clock, self.templates, *rest))
+        return Outcome(*learn(self.sentences, frozen(order), W, U, clock, self.templates, *rest))
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
         """Cut the order of an epoch into pieces with about the same number of sentences."""

@@ -225,7 +225,7 @@ class TaggerModel:
         """One sentence as the loops read it."""
         inputs = self.templates.columns
         found, values = columns_of_sentence(words, columns, inputs.inputs, self.numbers)
-        starts = np.array([0, len(words)], np.uint64)
+        starts = frozen(np.array([0, len(words)], np.uint64))
         return inputs.read(found), starts, self._numbers_of(values)
 
     def _numbers_of(self, values: TokenValues | None) -> Numbers | None:
