@@ -140,6 +140,7 @@ def _separate_classes(dtype: Any) -> None:
 def _learn_sparse() -> None:
     for dtype in (np.float64, np.float32):
         _learn_rows(scipy.sparse.csr_matrix(_MATRIX), dtype)
+    _reversed_columns(np.int32).without_duplicates(in_order=False)
     # Texts of several classes, i.e. rows with many columns, are solved side by side.
     columns = np.arange(12) * 1000
     matrix = scipy.sparse.csr_matrix((np.ones(12), columns, np.arange(13)), (12, 12_000))
@@ -153,6 +154,14 @@ def _learn_wide() -> None:
     wide.indices = wide.indices.astype(np.int64)
     for dtype in (np.float64, np.float32):
         _learn_rows(wide, dtype)
+    _reversed_columns(np.int64).without_duplicates(in_order=False)
+
+
+def _reversed_columns(kind: Any) -> Rows:
+    """Return one sparse row whose columns are not in order."""
+    matrix = scipy.sparse.csr_matrix((np.ones(2), [1, 0], [0, 2]), (1, 2))
+    matrix.indices = matrix.indices.astype(kind)
+    return Rows.of(matrix)
 
 
 def _certify() -> None:
