@@ -1,5 +1,7 @@
 """Rows that are taken, and rows that store a column twice, as scipy sees them."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -40,6 +42,15 @@ def test_sorted_columns_are_told_as_scipy_tells_them(starts, columns, is_sorted)
     rows = Rows.of(matrix)
     assert rows._is_sorted() is is_sorted
     assert np.array_equal(rows.without_duplicates().to_matrix().toarray(), matrix.toarray())
+    for kind in (np.int32, np.int64):  # scipy would narrow them
+        matrix.indices = matrix.indices.astype(kind)
+        rows = Rows.of(matrix)
+        kept = rows.without_duplicates(in_order=False)
+        repeated = any(
+            len(set(columns[begin:end])) < end - begin for begin, end in itertools.pairwise(starts)
+        )
+        assert (kept.stored.indices is rows.stored.indices) is not repeated
+        assert np.array_equal(kept.to_matrix().toarray(), matrix.toarray())
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6])

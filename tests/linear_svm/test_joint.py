@@ -12,7 +12,8 @@ from sklearn.datasets import load_digits
 from widemargin import LinearSVM
 from widemargin.certificates.gap import measure_joint
 from widemargin.data.rows import Rows, frozen
-from widemargin.linear_svm.joint import solve_joint
+from widemargin.linear_svm import newton_joint
+from widemargin.linear_svm.joint import _can_sample, solve_joint
 from widemargin.linear_svm.joint_ascent import JointAscent
 from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iterate
 from widemargin.linear_svm.problem import JointSVM, StopSignal
@@ -28,6 +29,15 @@ def _problem(seed, form=np.asarray, n=40, classes=3, C=0.5, **how):
     rows = Rows.of(form(X), bias=1.0)
     problem = JointSVM(rows, frozen(y), frozen(price), classes, C=C, **how)
     return problem, np.column_stack([X, np.ones(n)]), y
+
+
+def _solved(problem):
+    solver = solve_joint(problem, np.random.default_rng(0), StopSignal())
+    try:
+        while True:
+            next(solver)
+    except StopIteration as end:
+        return end.value
 
 
 def _dual(alpha, Z, y):
@@ -82,7 +92,7 @@ def test_passes_alone_reach_the_gap(form):
 
 @given(st.lists(st.floats(-5.0, 5.0), min_size=1, max_size=8), st.floats(1e-3, 10.0))
 def test_the_level_of_ties_shares_out_one(g, h):
-    level, count = tie_level(np.array(g), h)
+    level, count = tie_level(np.array(g), h, max(g) - h)
     above = np.maximum(0.0, np.array(g) - level)
     assert above.sum() == pytest.approx(h)
     assert count == np.count_nonzero(np.array(g) - level > 1e-12) or np.any(above < 1e-9)
@@ -103,8 +113,10 @@ def test_moved_scores_have_the_shares_of_a_projection(seed):
     n, k, h, tau = 12, 4, float(rng.uniform(0.05, 3.0)), float(rng.normal())
     y, costs = rng.integers(0, k, n), rng.uniform(0.1, 2.0, n)
     s, t, centre = rng.normal(size=(n, k)), rng.normal(size=(n, k)), rng.dirichlet(np.ones(k), n)
-    shares, tied, moved = centre.copy(), np.zeros(n, np.int64), s.copy()
-    pull = move_joint_scores(y, costs, h, centre, t, tau, moved, shares, tied)
+    tied, moved = np.zeros(n, np.int64), s.T.copy()
+    shares = centre.T.copy()
+    pull = move_joint_scores(y, costs, h, centre.T.copy(), t.T.copy(), tau, moved, shares, tied)
+    shares, moved = shares.T, moved.T
     g = s + tau * t + 1.0
     g[np.arange(n), y] -= 1.0
     expected = np.array([_naive_shares(*each, h) for each in zip(g, centre, strict=True)])
@@ -133,7 +145,8 @@ def test_the_line_search_finds_where_the_objective_is_least(seed):
     if first > 0.0:
         t, first = -t, -first
     if first < -1e-6:
-        tau = find_joint_step(y, costs, h, centre, s, t, (0.0, 1.0, first))
+        line = 0.0, 1.0, first
+        tau = find_joint_step(y, costs, h, centre.T.copy(), s.T.copy(), t.T.copy(), line)
         assert tau > 0.0
         assert abs(slope(tau)) <= -0.11 * first
 
@@ -144,7 +157,7 @@ def test_newton_steps_solve_the_problem(C):
     costs = np.linspace(0.5, 1.5, 60) * C
     costs[3] = 0.0
     smoothed = SmoothedJoint(problem.rows, problem.y, 3, costs)
-    point = JointIterate(smoothed, np.zeros((60, 3)))
+    point = JointIterate.at(smoothed, np.zeros((60, 3)))
     gaps = []
     for gap in iterate(point, 1e-8):
         gaps.append(gap)
@@ -153,7 +166,41 @@ def test_newton_steps_solve_the_problem(C):
         assert point.primal == pytest.approx(primal)
         assert point.gap == pytest.approx(primal - _dual(point.alpha, Z, y), abs=1e-9 * primal)
     assert gaps[-1] <= 1e-8
-    assert measure_joint(problem.rows, y, costs, point.alpha)[1].gap <= 1e-7
+    W, found = measure_joint(problem.rows, y, costs, point.alpha, point.W)
+    assert W is point.W
+    assert found.gap <= 1e-7
+
+
+@pytest.mark.parametrize("narrow", [0, 40])
+def test_the_hessian_adds_up_what_every_tie_bends(monkeypatch, narrow):
+    monkeypatch.setattr(newton_joint, "_NARROW", narrow)
+    rng = np.random.default_rng(0)
+    X, shares = rng.normal(size=(20, 3)), rng.dirichlet(np.ones(4), 20).T
+    shares[rng.random(shares.shape) < 0.5] = 0.0
+    shares[:2] += 0.01
+    expected = np.eye(12)
+    for x, tied in zip(X, shares.T > 0.0, strict=True):
+        bend = np.diag(tied.astype(float)) - np.outer(tied, tied) / tied.sum()
+        expected += np.kron(bend, np.outer(x, x))
+    np.testing.assert_allclose(newton_joint._hessian(X, shares), expected, atol=1e-12)
+
+
+@both_forms
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_many_examples_of_few_weights_begin_with_a_sample(form, C):
+    price = np.ones(400)
+    price[::7] = 0.0
+    problem, Z, y = _problem(4, form, n=400, C=C, price=price, tol=1e-5)
+    assert _can_sample(problem)
+    found = _solved(problem)
+    assert found.reached
+    assert not found.alpha[::7].any()
+    assert found.certificate.primal == pytest.approx(_primal(found.w, Z, y, problem.costs))
+    assert found.certificate.dual == pytest.approx(_dual(found.alpha, Z, y))
+    ascent = JointAscent(problem, np.random.default_rng(0), found.alpha)
+    for _ in range(50):
+        list(ascent.run_epoch(StopSignal()))
+    assert ascent.value <= found.certificate.primal * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("scale", [1.0, 16.0])
@@ -177,12 +224,7 @@ def test_weights_of_zero_leave_examples_out():
     price = np.ones(40)
     price[::5] = 0.0
     problem, Z, y = _problem(2, price=price, tol=1e-6, epochs=20_000)
-    solver = solve_joint(problem, np.random.default_rng(0), StopSignal())
-    try:
-        while True:
-            next(solver)
-    except StopIteration as end:
-        found = end.value
+    found = _solved(problem)
     kept = price > 0.0
     assert found.reached
     assert not found.alpha[~kept].any()

@@ -218,17 +218,17 @@ def measure_classes(
         dual values.
     """
     rows = problems[0].rows
-    V = _combinations(rows, alphas * np.stack([each.y for each in problems]))
+    V = weights_of_classes(rows, alphas * np.stack([each.y for each in problems]))
     W = V if weights is None else weights
     return [
         (w, _measured(problem, alpha, v, w, scores)[2])
         for problem, alpha, v, w, scores in zip(
-            problems, alphas, V, W, _scores(rows, W), strict=True
+            problems, alphas, V, W, scores_of_classes(rows, W), strict=True
         )
     ]
 
 
-def _combinations(rows: Rows, amounts: np.ndarray) -> np.ndarray:
+def weights_of_classes(rows: Rows, amounts: np.ndarray) -> np.ndarray:
     """Return W = amounts X in float64, with the weight of the constant feature last."""
     if rows.is_sparse:
         return np.stack([weights_of(rows, each) for each in amounts])
@@ -239,7 +239,7 @@ def _combinations(rows: Rows, amounts: np.ndarray) -> np.ndarray:
     return W
 
 
-def _scores(rows: Rows, W: np.ndarray) -> np.ndarray:
+def scores_of_classes(rows: Rows, W: np.ndarray) -> np.ndarray:
     """Return W X', in float64."""
     if rows.is_sparse:
         return np.stack([scores_of(rows, w) for w in W])
@@ -320,7 +320,11 @@ def _measured(
 
 
 def measure_joint(
-    rows: Rows, y: np.ndarray, costs: np.ndarray, alpha: np.ndarray
+    rows: Rows,
+    y: np.ndarray,
+    costs: np.ndarray,
+    alpha: np.ndarray,
+    own: np.ndarray | None = None,
 ) -> tuple[np.ndarray, GapCertificate]:
     """Recompute the weights and certificate of all classes learned together (Crammer and Singer).
 
@@ -330,23 +334,27 @@ def measure_joint(
         The examples, their classes 0 ... k - 1, and the cost of an error on each.
     alpha : array (n, k)
         The dual values.
+    own : array (k, d + 1), optional
+        Weights to certify in place of those computed from the dual values.
     """
-    each = np.arange(rows.n)
-    W = _combinations(rows, alpha.T)
-    slopes = _scores(rows, W).T + 1.0
-    slopes[each, y] -= 1.0
-    length, top = float(np.sum(W * W)), slopes.max(axis=1)
-    primal = 0.5 * length + float(costs @ (top - slopes[each, y]))
-    dual = float(alpha[each, y].sum()) - 0.5 * length
-    caps = np.zeros_like(alpha)
-    caps[each, y] = costs
-    least = np.min(np.where(alpha < caps, slopes, np.inf), axis=1)
+    each, amounts = np.arange(rows.n), np.ascontiguousarray(alpha.T)
+    made = weights_of_classes(rows, amounts)
+    W = made if own is None else own
+    slopes = scores_of_classes(rows, W)
+    slopes += 1.0
+    slopes[y, each] -= 1.0
+    top = slopes.max(axis=0)
+    primal = 0.5 * float(np.sum(W * W)) + float(costs @ (top - slopes[y, each]))
+    dual = float(amounts[y, each].sum()) - 0.5 * float(np.sum(made * made))
+    used = (amounts != 0.0).any(axis=0)
+    amounts[y, each] -= costs
+    slopes[amounts >= 0.0] = np.inf  # these cannot grow
     found = GapCertificate(
         primal,
         dual,
         relative(primal, dual),
-        int(np.count_nonzero((alpha != 0.0).any(axis=1))),
-        float(np.max((top - least)[costs > 0.0], initial=0.0)),
+        int(np.count_nonzero(used)),
+        float(np.max((top - slopes.min(axis=0))[costs > 0.0], initial=0.0)),
         alpha=alpha,
     )
     return W, found

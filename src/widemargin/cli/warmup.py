@@ -27,7 +27,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.labelled import parse_labelled
 from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
-from widemargin.data.rows import Rows, Stack, frozen
+from widemargin.data.rows import Rows, Stack
 from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
@@ -37,6 +37,7 @@ from widemargin.loops import direct, places
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
 from widemargin.loops.svm.dual import combine
+from widemargin.loops.svm.joint import add_ties
 from widemargin.models.linear import LinearModel
 from widemargin.online.columns import Columns
 from widemargin.online.fit import fit_linear
@@ -131,13 +132,15 @@ def _separate_classes(dtype: Any) -> None:
     joint = SVMSettings(multiclass="joint")
     fit_svm(rows, np.arange(3), codes, joint, rng)
     fit_svm(Rows.of(scipy.sparse.csr_matrix(matrix)), np.arange(3), codes, joint, rng)
-    smoothed = SmoothedJoint(rows, frozen(codes), 3, np.ones(rows.n))
-    deque(iterate(JointIterate(smoothed, np.zeros((rows.n, 3))), joint.tol), maxlen=0)
+    smoothed = SmoothedJoint(rows, codes, 3, np.ones(rows.n))
+    deque(iterate(JointIterate.at(smoothed, np.zeros((rows.n, 3))), joint.tol), maxlen=0)
+    add_ties(np.ones((1, 2)), np.ones((2, 1)), np.empty((4, 4)))
 
 
 def _learn_sparse() -> None:
     for dtype in (np.float64, np.float32):
         _learn_rows(scipy.sparse.csr_matrix(_MATRIX), dtype)
+    _reversed_columns(np.int32).without_duplicates(in_order=False)
     # Texts of several classes, i.e. rows with many columns, are solved side by side.
     columns = np.arange(12) * 1000
     matrix = scipy.sparse.csr_matrix((np.ones(12), columns, np.arange(13)), (12, 12_000))
@@ -151,6 +154,14 @@ def _learn_wide() -> None:
     wide.indices = wide.indices.astype(np.int64)
     for dtype in (np.float64, np.float32):
         _learn_rows(wide, dtype)
+    _reversed_columns(np.int64).without_duplicates(in_order=False)
+
+
+def _reversed_columns(kind: Any) -> Rows:
+    """Return one sparse row whose columns are not in order."""
+    matrix = scipy.sparse.csr_matrix((np.ones(2), [1, 0], [0, 2]), (1, 2))
+    matrix.indices = matrix.indices.astype(kind)
+    return Rows.of(matrix)
 
 
 def _certify() -> None:

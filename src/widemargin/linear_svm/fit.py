@@ -180,7 +180,7 @@ def fit_svm(
         Called with the progress; training stops when it returns True.
     """
     rows.check_scale()
-    rows, held_out = rows.without_duplicates(), None
+    rows, held_out = rows.without_duplicates(in_order=False), None
     if settings.validation > 0.0:
         which, kept_back = split(codes, settings.validation, rng)
         held_out = HeldOut(rows.with_bias(settings.weighted), kept_back, codes[kept_back])

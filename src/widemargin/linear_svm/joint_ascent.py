@@ -43,6 +43,8 @@ class JointAscent:
         The number of epochs so far.
     work : float
         Their cost, in multiplications.
+    own : array or None
+        Weights that are to be measured in place of those computed from the dual values.
     all_awake, saw_all, idle : bool
         Whether the next pass begins with everything awake, whether the last one did, and whether it
         changed nothing.
@@ -71,6 +73,7 @@ class JointAscent:
         self.estimate = GapEstimate(problem.tol)
         self.epochs, self.value, self.work, self.gap_of_all = 0, 0.0, 0.0, np.inf
         self.all_awake, self.saw_all, self.idle = True, False, False
+        self.own: np.ndarray | None = None
         if start is not None:
             self.measure()
 
@@ -84,10 +87,20 @@ class JointAscent:
         self.dual.awake[:] = self.problem.classes
         self.active, self.all_awake = len(self.dual.order), True
 
-    def become(self, alpha: np.ndarray) -> None:
-        """Replace the dual values."""
+    def become(self, alpha: np.ndarray, own: np.ndarray | None = None) -> None:
+        """Replace the dual values; `own` are weights to measure in place of those they make."""
         self.dual.alpha[:] = alpha
-        self.measure()
+        self.own = own
+        if own is None:
+            self.measure()
+        self.wake_all()
+
+    def resume(self, gap: float) -> None:
+        """Go on after a measurement that found too large a gap."""
+        self.estimate.correct(gap)
+        if self.own is not None:
+            self.own = None
+            self.measure()
         self.wake_all()
 
     def run_epoch(self, signal: StopSignal) -> Iterator[SolverReport]:
@@ -139,9 +152,10 @@ class JointAscent:
 
     def measure(self) -> tuple[np.ndarray, GapCertificate]:
         """Return the weights and their true gap, recomputed without accumulated rounding errors."""
-        problem = self.problem
-        W, found = measure_joint(problem.rows, problem.y, problem.costs, self.dual.alpha.copy())
-        self.dual.W[:] = W
+        rows, y, costs = self.problem.rows, self.problem.y, self.problem.costs
+        W, found = measure_joint(rows, y, costs, self.dual.alpha.copy(), self.own)
+        if self.own is None:
+            self.dual.W[:] = W
         self.value = found.dual
         return W, found
 

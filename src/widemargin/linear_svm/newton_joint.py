@@ -25,15 +25,18 @@ SIAM J. Optim. 28.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 
+from widemargin.certificates.gap import scores_of_classes, weights_of_classes
 from widemargin.data.rows import Rows
 from widemargin.linear_svm.newton_primal import solve_scaled
-from widemargin.loops.svm.joint import find_joint_step, list_ties, move_joint_scores
+from widemargin.loops.svm.joint import add_ties, find_joint_step, list_ties, move_joint_scores
 from widemargin.loops.svm.primal import Pull
 
 # Chosen by hand; benchmarks/joint_svm.py measures the times with them. The gap at the end is
@@ -41,16 +44,18 @@ from widemargin.loops.svm.primal import Pull
 
 #: The largest number of steps.
 _STEPS = 120
-#: The initial h, and the factor by which it shrinks after a proximal step. On digits, pendigits and
-#: usps, raw and scaled, C = 1 and 100, values of h between 1 and 10 and factors between 0.35 and
-#: 0.6 take about the same time.
-_FIRST_WIDTH, _SHARPEN = 3.0, 0.5
+#: The initial h. On digits, pendigits and usps, raw and scaled, C = 1 and 100, values between 1 and
+#: 10 take about the same time.
+FIRST_WIDTH = 3.0
+#: After a proximal step, h shrinks by a factor between these, such that the corners' part of the
+#: gap, which shrinks with its square, would be this fraction of the gap allowed.
+_MOST_SHARPENED, _LEAST_SHARPENED, _AIM = 0.35, 0.8, 0.8
 #: The smallest h: far smaller values would be lost in the rounding of scores.
 _SHARPEST = 1e-4
 #: A proximal step ends when the gradient's part of the gap is at most this many times the rest.
-_NEARLY_OPTIMAL = 1.0
-#: Number of rows whose products are computed at once.
-_ROWS_AT_ONCE = 4096
+_NEARLY_OPTIMAL = 3.0
+#: Up to this many columns, a loop adds up the Hessian row by row; beyond it, BLAS in blocks.
+_NARROW = 40
 #: For the cost estimate: the usual number of steps, and the minimum cost of a step.
 _USUAL_STEPS, _LEAST_STEP = 30, 2e5
 #: Added to the diagonal of I + A A', as a fraction of its mean and per row: some fifty times the
@@ -78,9 +83,13 @@ class JointIterate:
         The problem.
     W, V : arrays (k, d + 1)
         The weights, and those computed from the dual values; they are equal at the optimum.
-    centre, shares : arrays (n, k)
+    centre, shares : arrays (k, n)
         The shares at which the last proximal step ended, and those of the current weights.
-    scores, shifts : arrays (n, k)
+    costly : array (k, n)
+        The shares times what an error costs.
+    right : array (k, d + 1)
+        V, if no example had a share; V is this less the sum of `costly` times the rows.
+    scores, shifts : arrays (k, n)
         The scores of every example, and those of the direction of the last step.
     tied : array
         The number of classes between which each example is tied.
@@ -90,50 +99,34 @@ class JointIterate:
         The sums that the loop computed over all examples.
     """
 
-    def __init__(self, problem: SmoothedJoint, alpha: np.ndarray) -> None:
-        self.problem, n = problem, problem.rows.n
-        counted = problem.costs > 0.0
-        self.centre = np.zeros_like(alpha)
-        np.divide(-alpha, problem.costs[:, None], out=self.centre, where=counted[:, None])
-        self.centre[np.arange(n), problem.codes] += 1.0
-        self.shares = self.centre.copy()
-        self.W = self.combine(alpha)
-        self.V = self.W
-        self.scores = self.score(self.W)
+    def __init__(
+        self, problem: SmoothedJoint, W: np.ndarray, centre: np.ndarray, width: float
+    ) -> None:
+        self.problem, self.W, self.centre, self.width = problem, W, centre, width
+        self.shares, self.costly = centre.copy(), np.empty_like(centre)
+        self.costly[:] = 0.0
+        self.costly[problem.codes, np.arange(problem.rows.n)] = problem.costs
+        self.right = weights_of_classes(problem.rows, self.costly)
+        self.scores = scores_of_classes(problem.rows, W)
         self.shifts = np.zeros_like(self.scores)
-        self.tied = np.zeros(n, np.int64)
-        self.width = _FIRST_WIDTH
+        self.tied = np.zeros(problem.rows.n, np.int64)
         self.move(0.0)
+
+    @classmethod
+    def at(cls, problem: SmoothedJoint, alpha: np.ndarray) -> JointIterate:
+        """Begin with dual values (n, k) and the weights computed from them."""
+        centre = np.zeros((problem.classes, problem.rows.n))
+        np.divide(-alpha.T, problem.costs, out=centre, where=problem.costs > 0.0)
+        centre[problem.codes, np.arange(problem.rows.n)] += 1.0
+        return cls(problem, weights_of_classes(problem.rows, alpha.T), centre, FIRST_WIDTH)
 
     @property
     def alpha(self) -> np.ndarray:
-        """The dual values of the current weights."""
-        alpha = -self.shares
+        """The dual values of the current weights (n, k)."""
+        alpha = -self.shares.T
         alpha[np.arange(len(alpha)), self.problem.codes] += 1.0
         alpha *= self.problem.costs[:, None]
         return alpha
-
-    def score(self, W: np.ndarray) -> np.ndarray:
-        """Return the scores of every row for the weights of every class."""
-        rows = self.problem.rows
-        out = np.empty((rows.n, len(W)))
-        for begin in range(0, rows.n, _ROWS_AT_ONCE):
-            part = slice(begin, begin + _ROWS_AT_ONCE)
-            X = rows.stored.values[part].astype(np.float64, copy=False)
-            np.matmul(X, W[:, :-1].T, out=out[part])
-        out += rows.bias * W[:, -1]
-        return out
-
-    def combine(self, amounts: np.ndarray) -> np.ndarray:
-        """Return the sum of amounts (n, k) times rows, for every class."""
-        rows = self.problem.rows
-        V = np.zeros((self.problem.classes, rows.width + 1))
-        for begin in range(0, rows.n, _ROWS_AT_ONCE):
-            part = slice(begin, begin + _ROWS_AT_ONCE)
-            X = rows.stored.values[part].astype(np.float64, copy=False)
-            V[:, :-1] += amounts[part].T @ X
-        V[:, -1] = rows.bias * amounts.sum(axis=0)
-        return V
 
     def move(self, tau: float) -> None:
         """Move the scores by tau times the shifts, and compute the shares there."""
@@ -142,7 +135,8 @@ class JointIterate:
             codes, costs, self.width, self.centre, self.shifts, tau,
             self.scores, self.shares, self.tied,
         )  # fmt: skip
-        self.V = self.combine(self.alpha)
+        np.multiply(self.shares, costs, out=self.costly)
+        self.V = self.right - weights_of_classes(self.problem.rows, self.costly)
 
     @property
     def primal(self) -> float:
@@ -159,48 +153,62 @@ class JointIterate:
         """The duality gap between the weights and the dual values."""
         return self.pull.excess + self.residual
 
-    def gap_of_dual(self) -> float:
-        """Return the duality gap between the dual values and the weights computed from them."""
-        _, codes, _, costs = self.problem
-        slopes = self.score(self.V) + 1.0
-        each = np.arange(len(slopes))
-        slopes[each, codes] -= 1.0
-        primal = 0.5 * float(np.sum(self.V**2))
-        primal += float(costs @ (slopes.max(axis=1) - slopes[each, codes]))
-        return self.gap + primal - self.primal
+    @property
+    def settled(self) -> bool:
+        """Whether the current proximal step is solved well enough."""
+        return self.residual <= _NEARLY_OPTIMAL * self.pull.excess
 
-    def recentre(self) -> None:
+    def next_width(self, tol: float) -> float:
+        """Return h for the next proximal step, on the way to a relative gap of `tol`."""
+        wanted = _AIM * tol * self.primal / max(self.pull.excess, np.finfo(np.float64).tiny)
+        part = min(max(math.sqrt(wanted), _MOST_SHARPENED), _LEAST_SHARPENED)
+        return max(_SHARPEST, self.width * part)
+
+    def recentre(self, tol: float) -> None:
         """Begin the next proximal step from the current shares, with sharper corners."""
+        self.width = self.next_width(tol)
         self.centre[:] = self.shares
-        self.width = max(_SHARPEST, self.width * _SHARPEN)
         self.move(0.0)
 
     def direction(self) -> np.ndarray | None:
         """Return the Newton direction, or None if the matrix cannot be factorised."""
-        rows, _, k, costs = self.problem
+        k = self.problem.classes
         g, m = self.W - self.V, int(self.pull.inside)
         if m == 0:
             return -g
+        if m > g.size:
+            return self._direct(g)
         U, which = np.zeros((m, k)), np.empty(m, np.int64)
-        list_ties(self.shares, self.tied, U, which)
-        X = np.full((m, rows.width + 1), rows.bias)
-        X[:, :-1] = rows.stored.values[which]
-        X *= np.sqrt(costs[which] / self.width)[:, None]
-        if m <= g.size:
-            K = X @ X.T
-            K *= U @ U.T
-            K.flat[:: m + 1] += 1.0 + _RIDGE * float(np.trace(K))
-            _, z, trouble = dposv(K.T, np.sum(U * (X @ g.T), axis=1), overwrite_a=True)
-            if trouble or not np.all(np.isfinite(z)):
-                return None
-            return U.T @ (X * z[:, None]) - g
-        if k == 2:  # the weights of one class are those of the other, negated
+        m = list_ties(self.shares, self.tied, U, which)
+        U, X = U[:m], self._scaled_rows(which[:m])
+        K = X @ X.T
+        K *= U @ U.T
+        K.flat[:: m + 1] += 1.0 + _RIDGE * float(np.trace(K))
+        _, z, trouble = dposv(K.T, np.sum(U * (X @ g.T), axis=1), overwrite_a=True)
+        if trouble or not np.all(np.isfinite(z)):
+            return None
+        return U.T @ (X * z[:, None]) - g
+
+    def _direct(self, g: np.ndarray) -> np.ndarray | None:
+        """Solve for the direction with the Hessian itself: there are more ties than weights."""
+        k, which = self.problem.classes, np.flatnonzero(self.tied > 1)
+        X = self._scaled_rows(which)
+        if int(self.pull.inside) == len(X) * (k - 1):
+            # All classes are tied in all these examples: every class has the same Hessian.
             H = X.T @ X
             H.flat[:: len(H) + 1] += 1.0
-            d = solve_scaled(H, -g[0])
-            return None if d is None else np.stack([d, -d])
-        d = solve_scaled(_hessian(X, U), -g.ravel())
+            columns = [solve_scaled(H.copy(), -each) for each in g]
+            return None if any(each is None for each in columns) else np.array(columns)
+        d = solve_scaled(_hessian(X, self.shares.take(which, axis=1)), -g.ravel())
         return None if d is None else d.reshape(g.shape)
+
+    def _scaled_rows(self, which: np.ndarray) -> np.ndarray:
+        """Return sqrt(C_i / h) (x_i, bias) of some rows."""
+        rows = self.problem.rows
+        X = np.full((len(which), rows.width + 1), rows.bias)
+        X[:, :-1] = rows.stored.values[which]
+        X *= np.sqrt(self.problem.costs[which] / self.width)[:, None]
+        return X
 
     def step(self) -> bool:
         """Take one Newton step; return False if there is none."""
@@ -211,7 +219,7 @@ class JointIterate:
         if not first < 0.0:
             return False
         _, codes, _, costs = self.problem
-        self.shifts = self.score(d)
+        self.shifts = scores_of_classes(self.problem.rows, d)
         line = (float(np.sum(self.W * d)), float(np.sum(d * d)), first)
         tau = find_joint_step(codes, costs, self.width, self.centre, self.scores, self.shifts, line)
         self.W = self.W + tau * d
@@ -219,40 +227,47 @@ class JointIterate:
         return True
 
 
-def _hessian(X: np.ndarray, U: np.ndarray) -> np.ndarray:
-    """Return I + A'A for A = the rows u x', class after class."""
-    k, width = U.shape[1], X.shape[1]
-    H = np.zeros((k * width, k * width))
-    blocks = H.reshape(k, width, k, width)
-    for a in range(k):
-        for b in range(a + 1):
-            weights = U[:, a] * U[:, b]
-            which = np.flatnonzero(weights)
-            if len(which):
-                some = X[which]
-                blocks[a, :, b] = (some.T * weights[which]) @ some
-                blocks[b, :, a] = blocks[a, :, b]
+def _hessian(X: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return I + sum_i (I - 1/|S_i|) x_i x_i', over the tied classes S_i, class after class."""
+    k, width = len(shares), X.shape[1]
+    H = np.empty((k * width, k * width))
+    if width <= _NARROW:
+        add_ties(X, shares, H)
+    else:
+        blocks, tied = H.reshape(k, width, k, width), shares > 0.0
+        part = 1.0 / tied.sum(axis=0)
+        for a, b in itertools.combinations_with_replacement(range(k), 2):
+            which = np.flatnonzero(tied[a] & tied[b])
+            some = X[which]
+            weights = (1.0 if a == b else 0.0) - part[which]
+            blocks[a, :, b] = (some.T * weights) @ some
+            blocks[b, :, a] = blocks[a, :, b]  # it is symmetric
     H.flat[:: len(H) + 1] += 1.0
     return H
 
 
 def iterate(point: JointIterate, tol: float) -> Iterator[float]:
-    """Yield the relative gap after every step, until it is at most `tol` or no step helps.
+    """Yield the relative gap between the weights and the dual values after every step.
 
-    This is the gap between the weights and the dual values or, once that is small enough, the gap
-    between the dual values and the weights computed from them. Changes `point`.
+    Ends when it is at most `tol`, or if no step helps. Changes `point`.
     """
     for _ in range(_STEPS):
         gap, primal = point.gap, point.primal
-        if gap <= tol * primal:
-            gap = point.gap_of_dual()
         yield gap / primal
         if gap <= tol * primal:
             return
-        if point.residual <= _NEARLY_OPTIMAL * point.pull.excess:
-            point.recentre()
+        if point.settled:
+            point.recentre(tol)
         if not point.step():
             return
+
+
+def leads(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return by how much the score (k, n) of every example's right class exceeds all others."""
+    each = np.arange(len(codes))
+    others = scores.copy()
+    others[codes, each] = -np.inf
+    return scores[codes, each] - others.max(axis=0)
 
 
 def newton_cost(rows: Rows, classes: int) -> float:

@@ -212,3 +212,18 @@ def squared_norms(rows, out):
     """out[i] = x . x for every row i, in double precision."""
     for i in range(np.uint64(len(out))):
         out[i] = norm2(rows, i)
+
+
+@jit()
+def repeats_column(indices, starts, last):
+    """Whether a sparse row stores a column twice; `last` has a 0 for every column.
+
+    Changes last[c], to 1 + the last row that stores column c. Costs one pass over the columns.
+    """
+    for i in range(np.uint64(len(starts)) - _ONE):
+        for p in range(starts[i], starts[i + _ONE]):
+            c = indices[p]
+            if last[c] == i + _ONE:
+                return True
+            last[c] = i + _ONE
+    return False
