@@ -318,7 +318,7 @@ def test_taggers(params, said):
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"C": 1.0}, "C=1.0 has no effect with system='arc-hybrid', only with system='eisner' or"),
+        ({"C": 1.0}, "C=1.0 has no effect with system='auto', only with system='eisner' or"),
         ({"system": "cle", "beam": 4}, "beam=4 has no effect with system='cle'"),
         ({"system": "cle", "margin": 1.0}, "margin=1.0"),
         ({"system": "eisner", "explore": 0.5}, "explore=0.5"),

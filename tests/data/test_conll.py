@@ -440,6 +440,13 @@ def test_words_in_another_column(tmp_path):
         out = io.StringIO()
         write_conll(corpus, out, {corpus.names[1]: ["A", "B", "C"]})
         assert out.getvalue() == "A\tdogs\nB\tbark\n\nC\tcats\n"
+    path.write_text("A\tx\tdogs\nB\ty\tbark\n\nA\tx\tcats\n", encoding="utf-8")
+    whole = read_conll(path, words=3)
+    for corpus, tags in ((whole, ["A", "B", "A"]), (whole[[1, 0]], ["A", "A", "B"])):
+        assert corpus.column(1) == tags  # columns are numbered as in the file
+        assert corpus.column("3") == corpus.column(-1) == corpus.words
+        assert [word for sentence in corpus.sentences() for word in sentence] == corpus.words
+    path.write_text("NOUN\tdogs\n", encoding="utf-8")
     with pytest.raises(DataError, match="no column 3 for the words"):
         read_conll(path, words=3)
     with pytest.raises(ValueError, match="words has no effect with columns"):

@@ -1,11 +1,19 @@
 """Trees with crossing arcs: lifted to trees without, learned, and lowered again."""
 
 import naive_trees as naive
+import numpy as np
 import pytest
 
 from widemargin.errors import DataError
 from widemargin.structured import Corpus
-from widemargin.structured.parser.crossing import MARK, lift, lift_trees, lower
+from widemargin.structured.parser.crossing import (
+    MARK,
+    choose_system,
+    lift,
+    lift_trees,
+    lower,
+    share_crossing,
+)
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.parser import Parser
 
@@ -49,6 +57,20 @@ def test_what_labels_do_not_tell_stays_a_tree():
         assert all(naive.reaches_root(lowered, word) for word in range(1, len(heads) + 1))
         assert plain == ["x"] * len(heads)
     assert lower([2, 0], ["x^y", "root"]) == ([2, 0], ["x", "root"])
+
+
+def test_the_system_follows_the_share_of_trees_that_cross():
+    corpus = Corpus.of({"word": [["w"] * len(heads) for heads in TREES]})
+    flat = np.array([head for heads in TREES for head in heads])
+    crossing = [heads for heads in TREES if naive.crosses(heads)]
+    assert share_crossing(corpus, flat) == len(crossing) / len(TREES) > 0
+    plain = [["3", "3", "0", "3"]]
+    for others, system in ((25 * 12 - 12, "pseudo-projective"), (25 * 12 - 11, "arc-hybrid")):
+        columns = {name: cells + cells[:1] * others for name, cells in CROSSING.items()}
+        columns["head"] = CROSSING["head"] + plain * others
+        assert choose_system(Corpus.of(columns)) == system
+    parser = Parser(bits=8, tags="upos", epochs=1, random_state=0).fit(CROSSING)
+    assert (parser.system, parser.model_.system) == ("auto", "pseudo-projective")
 
 
 def test_rare_marks_are_not_learned():

@@ -347,9 +347,11 @@ _SENTENCES = [
     ),
     click.option(
         "--system",
-        type=click.Choice(["arc-hybrid", "pseudo-projective", "eisner", "cle"]),
+        type=click.Choice(["auto", "arc-hybrid", "pseudo-projective", "eisner", "cle"]),
         help="Parse by transitions (arc-hybrid; pseudo-projective if arcs may cross), or find the"
-        " best projective tree (eisner) or the best of all trees (cle). Default: arc-hybrid.",
+        " best projective tree (eisner) or the best of all trees (cle). Default: auto, which is"
+        " pseudo-projective if at least 4 % of the training trees have crossing arcs, otherwise"
+        " arc-hybrid.",
     ),
     click.option(
         "--tags",

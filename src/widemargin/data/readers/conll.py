@@ -277,7 +277,8 @@ def _parse_columns(
     at = next((j for j, name in enumerate(names) if name in WORDS), 0)
     order = [at, *(j for j in range(width) if j != at)]
     columns = Columns({}, cells, {names[j]: j for j in order})
-    return lines.corpus(rows, columns, "conll")
+    corpus = lines.corpus(rows, columns, "conll")
+    return replace(corpus, numbered=tuple(names)) if at else corpus
 
 
 def _parse_conllu(text: str, source: str) -> Corpus:

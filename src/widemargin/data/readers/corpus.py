@@ -62,6 +62,8 @@ class Corpus:
         Numeric values of tokens, besides their columns.
     skipped : tuple of str
         What was wrong with each sentence that was skipped.
+    numbered : tuple of str
+        The columns in the order of the file, if the words are not the first one there.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Corpus:
     layout: Layout | None = None
     values: TokenValues | None = None
     skipped: tuple[str, ...] = ()
+    numbered: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -149,8 +152,8 @@ class Corpus:
     def name_of(self, column: str | int | None = None) -> str:
         """The name of a column that is given by name, or by its number from 1 (-1 is the last).
 
-        The words are called both "word" and "form". None is the default column to learn: "upos"
-        in CoNLL-U, otherwise the last.
+        Numbers are those of the columns in the file. The words are called both "word" and "form".
+        None is the default column to learn: "upos" in CoNLL-U, otherwise the last.
         """
         names = self.names
         if column is None:
@@ -158,6 +161,7 @@ class Corpus:
         if isinstance(column, str) and column.lstrip("-").isdecimal():
             column = int(column)
         if isinstance(column, int):
+            names = list(self.numbered) or names
             if column == 0 or abs(column) > len(names):
                 raise DataError(
                     f"{self.source}: has no column {column}, only columns 1 to {len(names)}"
@@ -173,9 +177,10 @@ class Corpus:
         """A column as one string per token; given as in `name_of`."""
         return self.columns[self.name_of(column)]
 
-    def sentences(self, column: str | int = 1) -> list[list[str]]:
+    def sentences(self, column: str | int | None = None) -> list[list[str]]:
         """A column as one list per sentence; by default the words."""
-        cells, starts = self.column(column), self.starts.tolist()
+        cells = self.words if column is None else self.column(column)
+        starts = self.starts.tolist()
         return [cells[a:b] for a, b in pairwise(starts)]
 
     def where(self, token: int) -> str:
@@ -322,6 +327,7 @@ def joined(parts: Sequence[Corpus], like: Corpus | None = None) -> Corpus:
         first.format,
         None if None in layouts else _joined_layout([one for one in layouts if one is not None]),
         TokenValues.joined([(part.values, part.tokens) for part in parts]),
+        numbered=first.numbered,
     )
 
 

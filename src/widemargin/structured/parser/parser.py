@@ -34,7 +34,7 @@ from widemargin.parameters import (
     used_with,
 )
 from widemargin.structured.estimator import CertifiedEstimator
-from widemargin.structured.parser.crossing import lift_trees
+from widemargin.structured.parser.crossing import choose_system, lift_trees
 from widemargin.structured.parser.features import (
     ARC_TEMPLATES,
     LABEL_TEMPLATES,
@@ -43,7 +43,7 @@ from widemargin.structured.parser.features import (
     with_third_tag,
 )
 from widemargin.structured.parser.model import ParserModel, Tree, Trees
-from widemargin.structured.parser.search import SYSTEMS, TRANSITIONS, refuse_too_long
+from widemargin.structured.parser.search import CHARTS, SYSTEMS, TRANSITIONS, refuse_too_long
 from widemargin.structured.parser.stages import Stages
 from widemargin.structured.parser.tag_columns import OwnTaggers, asked_tags, choose_columns
 from widemargin.structured.parser.training import (
@@ -80,6 +80,9 @@ _TAGGER: dict[str, Any] = {"C": 0.02, "epochs": 10}
 #: Features of a parser and of its taggers are hashed into 2^bits rows, or fewer if the treebank is
 #: small.
 _BITS, _TAGGER_BITS = 20, 19
+#: The system that is chosen by the treebank, and all that find trees by transitions.
+_AUTO = "auto"
+_BY_TRANSITIONS = (_AUTO, *TRANSITIONS)
 #: Labels need a smaller table because they have fewer features.
 _LABEL_BITS, _LABEL_EPOCHS, _LABEL_MARGIN = 18, 8, 30.0
 
@@ -90,12 +93,13 @@ class Parser(CertifiedEstimator[ParserModel]):
 
     Parameters
     ----------
-    system : {"arc-hybrid", "pseudo-projective", "eisner", "cle"}
+    system : {"auto", "arc-hybrid", "pseudo-projective", "eisner", "cle"}
         "arc-hybrid" builds a tree without crossing arcs (a projective one) by transitions, each
         chosen from features of the partial tree; it is fast and accurate. "pseudo-projective"
         does the same for trees whose arcs may cross: it learns labels that say which arcs of a
-        projective tree to move, and where. "eisner" and "cle" score every arc and find the best
-        tree exactly; "cle" allows crossing arcs.
+        projective tree to move, and where. "auto" is "pseudo-projective" if at least 4 % of the
+        training trees have crossing arcs, and otherwise "arc-hybrid". "eisner" and "cle" score
+        every arc and find the best tree exactly; "cle" allows crossing arcs.
     beam : int
         Beam width of the transition systems; 1 is greedy, and fastest.
     epochs : int or None
@@ -167,7 +171,7 @@ class Parser(CertifiedEstimator[ParserModel]):
     ([2, 3, 0], ['det', 'nsubj', 'root'])
     """
 
-    system: str = "arc-hybrid"
+    system: str = "auto"
     _: KW_ONLY
     beam: int = 1
     epochs: int | None = None
@@ -212,7 +216,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there are no sentences to learn from")
         refuse_too_long(corpus, self.system)
-        if self.system == "arc-hybrid":
+        if self.system in _BY_TRANSITIONS:
             compile_ahead("Parser")
         columns = choose_columns(corpus, asked_tags(self.tags))
         rng = np.random.default_rng(self.random_state)
@@ -232,7 +236,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         }
 
     def _check_parameters(self) -> None:
-        check_choice("system", self.system, SYSTEMS)
+        check_choice("system", self.system, (_AUTO, *SYSTEMS))
         for name, least, most in (("beam", 1, 1024), ("actions", 3, 4096)):
             check_whole(name, getattr(self, name), least, most)
         if self.bits != "auto":
@@ -269,6 +273,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         labels: list[str],
         columns: tuple[str, ...],
         taggers: tuple[TaggerModel, ...],
+        system: str,
     ) -> ParserModel:
         """A model with its labels and actions, but without weights."""
         places = Places.of(corpus.starts)
@@ -279,17 +284,17 @@ class Parser(CertifiedEstimator[ParserModel]):
         several = allowed.any(axis=1)
         allowed[~several] = 1  # a direction never seen in training may have any label
         share = self.validation if is_number(self.validation) else None
-        features = PARSER_TEMPLATES if self.system in TRANSITIONS else ARC_TEMPLATES
+        features = PARSER_TEMPLATES if system in TRANSITIONS else ARC_TEMPLATES
         lists = [features, LABEL_TEMPLATES]
         if len(columns) > 2:
             lists = [with_third_tag(one) for one in lists]
         bits = self.bits
         if bits == "auto":
             # A transition parser is in two states per word; other words may all be its head.
-            seen = 2 if self.system in TRANSITIONS else int(corpus.lengths.max(initial=1))
+            seen = 2 if system in TRANSITIONS else int(corpus.lengths.max(initial=1))
             bits = bits_for(seen * corpus.tokens, len(lists[0].splitlines()), _BITS)
         return ParserModel(
-            system=self.system,
+            system=system,
             labels=labels,
             actions=plan_actions(
                 heads.tolist(), number.tolist(), codes.tolist(), len(labels), self.actions
@@ -324,13 +329,14 @@ class Parser(CertifiedEstimator[ParserModel]):
         """Learn tags, then labels, then arcs."""
         taggers, tags = self._tag(corpus, columns, rng, stages)
         labels = labels_of(corpus)
-        if self.system == "pseudo-projective":
+        system = choose_system(corpus) if self.system == _AUTO else self.system
+        if system == "pseudo-projective":
             corpus = lift_trees(corpus)
             labels = labels_of(corpus)
         codes = {label: code for code, label in enumerate(labels)}
         hashed = [hash_tags(column) for column in tags]
         given = with_trees(lay_out(corpus, hashed), corpus, codes)
-        model = self._begin(corpus, given, labels, columns, taggers)
+        model = self._begin(corpus, given, labels, columns, taggers, system)
         label_templates = compile_templates(
             model.label_features, COLUMNS, len(model.V).bit_length() - 1, ARC_NODES, ARC_COUNTS
         )
@@ -364,9 +370,9 @@ class Parser(CertifiedEstimator[ParserModel]):
     ) -> tuple[ParserTraining, int, str]:
         """The training of the arcs, its epochs, and why no mistake bound applies."""
         bits = len(model.W).bit_length() - 1
-        if self.system not in TRANSITIONS:
+        if model.system not in TRANSITIONS:
             arc_templates = compile_templates(model.features, COLUMNS, bits, ARC_NODES, ARC_COUNTS)
-            crossing = self.system == "cle"
+            crossing = model.system == "cle"
             arcs = ArcTraining(given, arc_templates, crossing, float(self.C), rng, score)
             why = (
                 "steps have different sizes" if math.inf > self.C else "trees may not be separable"
@@ -434,7 +440,7 @@ def _holds_out(validation: Any) -> bool:
 
 def uses_of_parser(parser: Parser) -> dict[str, Use]:
     """Which parameters of a parser have an effect."""
-    transitions = used_with("system", parser.system, *TRANSITIONS)
+    transitions = used_with("system", parser.system, *_BY_TRANSITIONS)
     own = Use(
         asked_tags(parser.tags).own,
         f"with tags={parser.tags!r}",
@@ -442,7 +448,7 @@ def uses_of_parser(parser: Parser) -> dict[str, Use]:
     )
     return {
         **dict.fromkeys(("beam", "margin", "explore", "actions"), transitions),
-        "C": used_with("system", parser.system, "eisner", "cle"),
+        "C": used_with("system", parser.system, *CHARTS),
         **dict.fromkeys(("tagger", "jackknife"), own),
         "patience": Use(
             _holds_out(parser.validation), "without validation", "with sentences to score"

@@ -31,8 +31,10 @@ from widemargin.structured.parser.treebank import COLUMNS
 
 #: The systems that find a tree by transitions.
 TRANSITIONS = ("arc-hybrid", "pseudo-projective")
+#: The systems that score every arc.
+CHARTS = ("eisner", "cle")
 #: All systems.
-SYSTEMS = (*TRANSITIONS, "eisner", "cle")
+SYSTEMS = (*TRANSITIONS, *CHARTS)
 #: The longest sentence, in words, for which a chart (quadratic in its length) is allocated.
 _LONGEST_CHART = 4000
 
@@ -238,7 +240,7 @@ class TreeSearch:
 def refuse_too_long(corpus: Corpus, system: str) -> None:
     """Raise an error if a sentence is too long for a system that scores every arc."""
     long = np.flatnonzero(corpus.lengths > _LONGEST_CHART)
-    if system not in TRANSITIONS and len(long):
+    if system in CHARTS and len(long):
         where, words = corpus.where(int(corpus.starts[long[0]])), corpus.lengths[long[0]]
         raise DataError(
             f"{where}: the sentence has {words} words, but {system!r} takes at most"

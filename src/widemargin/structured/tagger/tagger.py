@@ -252,9 +252,10 @@ class Tagger(CertifiedEstimator[TaggerModel]):
                 " column, separated by spaces or tabs"
             )
         if set(corpus.column(column)) == {"_"}:
+            others = ", ".join(name for name in corpus.names[1:] if name != column)
             raise DataError(
                 f"{corpus.source}: the column {column!r} is '_' everywhere, so there is nothing to"
-                f" learn; choose another ({', '.join(corpus.names[1:])})"
+                f" learn; choose another ({others})"
             )
         if corpus.format == "conllu":
             return []
