@@ -26,6 +26,27 @@ from fuzz.naive_readers import (
 
 #: More bad lines than any file here has.
 _ALL = 1 << 30
+#: Ways to read a table and sentences. The length of a file chooses one, so mutation tries all.
+_TABLES: list[dict[str, Any]] = [
+    {},
+    {"label": "label"},
+    {"label": -1, "header": False},
+    {"label": "label", "text": ("b",)},
+    {"label": "label", "text": ("a", "b"), "columns": (0,)},
+    {"label": "label", "weight": "a"},
+    {"label": "label", "categories": ("a",), "drop": ("b",)},
+    {"need_label": False, "missing_values": ("", "x")},
+    {"delimiter": ";", "decimal": ","},
+    {"quote": False, "header": True},
+]
+_SENTENCES: list[dict[str, Any]] = [
+    {},
+    {"words": 2},
+    {"columns": ["tag", "word"]},
+    {"format": "text"},
+    {"plain": True},
+    {"encoding": "latin-1"},
+]
 
 
 def as_text(data: bytes) -> np.ndarray:
@@ -148,6 +169,7 @@ def _sentences(data: bytes, form: str, naive: Any) -> None:
     from widemargin.data.readers.conll import read_conll
     from widemargin.errors import DataError
 
+    _sentences_of_file(data, form)
     decoded = data.decode("utf-8", "ignore")
     try:
         corpus = read_conll(io.StringIO(decoded, newline=""), format=form)
@@ -164,6 +186,28 @@ def _sentences(data: bytes, form: str, naive: Any) -> None:
         for a, b in pairwise(corpus.starts.tolist())
     ]
     assert found == [[token[first:] for token in sentence] for sentence in expected]
+    skipping = read_conll(io.StringIO(decoded, newline=""), format=form, skip_bad=_ALL)
+    assert not skipping.skipped
+    assert skipping.sentences() == corpus.sentences()
+
+
+def _sentences_of_file(data: bytes, form: str) -> None:
+    """A file of any bytes is read in some way, strictly and with its bad sentences left out."""
+    from widemargin.data.readers.conll import read_conll
+    from widemargin.errors import DataError
+
+    path = folder() / f"sentences.{form}"
+    path.write_bytes(data)
+    how = _SENTENCES[len(data) % len(_SENTENCES)]
+    found = []
+    for skip_bad in (0, _ALL):
+        try:
+            found.append(read_conll(path, skip_bad=skip_bad, **how))
+        except DataError as error:
+            assert "\n" not in str(error), str(error)
+    if len(found) == 2:
+        assert found[0].sentences() == found[1].sentences()
+        assert not found[1].skipped
 
 
 # Tables: Arrow reads blocks, and Python reads what Arrow refuses. The rows must be the same however
@@ -198,13 +242,18 @@ def jsonl(data: bytes) -> None:
 def _table(data: bytes, form: str) -> None:
     path = folder() / f"rows.{form}"
     path.write_bytes(data)
-    whole, cut = (_table_rows(path, form, block) for block in (1 << 24, 48))
+    how = _TABLES[len(data) % len(_TABLES)]
+    # Which lines are bad depends on the types of the columns, and these on the first block.
+    _table_rows(path, form, 48, how, skip_bad=_ALL)
+    whole, cut = (_table_rows(path, form, block, how) for block in (1 << 24, 48))
     # The first block decides the column types, so one of the two may refuse a later cell.
     refused = any(found.startswith(str(path)) for found in (whole, cut))
     assert refused or whole == cut, f"\n{whole}\n{cut}"
 
 
-def _table_rows(path: pathlib.Path, form: str, block: int) -> str:
+def _table_rows(
+    path: pathlib.Path, form: str, block: int, how: dict[str, Any], skip_bad: int = 0
+) -> str:
     """All rows as plain values, or the message of the error."""
     from widemargin.data.readers.columns import TableOptions
     from widemargin.data.readers.files import Files, ReadOptions
@@ -212,7 +261,9 @@ def _table_rows(path: pathlib.Path, form: str, block: int) -> str:
 
     rows: list[Any] = []
     try:
-        files = Files(str(path), ReadOptions(format=form, table=TableOptions(), block=block))
+        table = TableOptions(**how, skip_bad=skip_bad)
+        options = ReadOptions(format=form, table=table, block=block, skip_bad=skip_bad)
+        files = Files(str(path), options)
         for chunk in files.chunks():
             labels = [None] * chunk.n
             if chunk.labels is not None:

@@ -62,6 +62,7 @@ _CONLL = [
     b"dogs NNS B-NP\nbark VBP B-VP\n\nit PRP B-NP\n",
     b"\xef\xbb\xbf-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\n\n\n  a  b\tc d \r\n",
     b"a\tb\nc d\ne\n",
+    b"NOUN dogs\nVERB bark\n\nbad\n\nX \xff\n",
 ]
 _CONLLU = [
     b"# text = It barks\n1\tIt\tit\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n"
@@ -75,11 +76,18 @@ _CSV = [
     b'name,"a ""b""",label\n"x,\n y",1e3,1\nz,-0.5,0\n',
     b"a,label\ntrue,1\nfalse,2\nnan,1\n1e999,2\n\xff,1\n",
     b"x;y;label\n1,5;a;p\n2,5;b;q\n",
+    b'b,a,label\n"some, words",1,yes\nother,2.5,no\n"unclosed,3,no\n',
+    b"b,a,label\nx,1\ny,2,no,4\n,,\n\0,1,no\n2026-11-18,-1,yes\n1,1e400,\xe9\n",
 ]
 _JSONL = [
     b'{"a": 1, "b": "x", "label": "yes"}\n{"a": null, "b": "y", "label": "no"}\n',
     b'{"a": 1.5e3, "label": 1}\n{"label": 0, "a": -0.0, "c": true}\n{"a": [1]}\n',
     b'{"a": "\\ud800", "label": 1}\n{"a": NaN}\n{"a": 1, "a": 2}\n[1]\n{\n',
+]
+_JSONL += [
+    b'{"b": "some words", "a": 2, "label": "p"}\n{"b": null, "a": -1, "label": "q"}\n \n',
+    b'{"b": 1, "label": [}\n{"a" 1}\n{"a": 1,}\n{"a": 1} x\n{"a": "\0"}\n{"a": "\xff"}\n',
+    b'{"a": ' + b"[" * 80 + b"]" * 80 + b', "label": 1}\n{"a": 1' + b"0" * 400 + b"}\n",
 ]
 _LIBLINEAR = [
     b"solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n"

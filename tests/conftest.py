@@ -52,6 +52,23 @@ def equal_at_a_glance(compare):
 
 np.testing.assert_array_equal = equal_at_a_glance(np.testing.assert_array_equal)
 
+
+def run_on_threads(number):
+    """Use this many threads wherever the tests do not say how many: more than there are cores."""
+    from widemargin import threads
+
+    given = threads.thread_count
+
+    @functools.wraps(given)
+    def thread_count(n_jobs):
+        return number if n_jobs is None or n_jobs < 0 else given(n_jobs)
+
+    threads.thread_count = thread_count  # before other modules import it
+
+
+if "WIDEMARGIN_TEST_THREADS" in os.environ:
+    run_on_threads(int(os.environ["WIDEMARGIN_TEST_THREADS"]))
+
 register_profiles()
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 

@@ -10,7 +10,15 @@ import pytest
 from partitioned import assert_same_bits, fit, some_rows, write_rows
 from tagged_sentences import made_sentences
 
-from widemargin import ClusterError, DataError, Distributed, KernelSVM, Perceptron, Tagger
+from widemargin import (
+    ClusterError,
+    DataError,
+    DataWarning,
+    Distributed,
+    KernelSVM,
+    Perceptron,
+    Tagger,
+)
 from widemargin.distribute.engine import SerialEngine
 
 pytestmark = pytest.mark.skipif(not find_spec("distributed"), reason="Dask: the extra dask")
@@ -180,6 +188,54 @@ def test_a_lost_scheduler_is_told_and_leaves_a_checkpoint(rows, tmp_path, monkey
     monkeypatch.undo()
     assert list(folder.iterdir())
     assert_same_bits(whole, fit(LEARNER, rows, partitions=3, checkpoint=folder))
+
+
+@pytest.fixture
+def idle(client, monkeypatch):
+    """An engine that loses patience at once, and the workers that it will see."""
+    for name in ("_LOOK_SECONDS", "_IDLE_SECONDS"):
+        monkeypatch.setattr(dask_engine, name, -1.0)
+    engine, info = DaskEngine(client), {"workers": {}}
+    monkeypatch.setattr(client, "scheduler_info", lambda **_: info)
+    return engine, info["workers"]
+
+
+PAUSED = {"status": "paused", "metrics": {"task_counts": {"ready": 1}}}
+
+
+def test_a_cluster_without_workers_is_told_once(idle):
+    engine, workers = idle
+    engine._look_for_workers()
+    with pytest.warns(DataWarning, match="has no workers left"):
+        engine._look_for_workers()
+    engine._look_for_workers()  # a warning would be an error
+    workers["tcp://far:1"] = {"status": "running"}
+    engine._look_for_workers()
+    assert engine._idle_since is None
+
+
+def test_paused_workers_are_restarted_in_vain_only_so_often(idle, client, monkeypatch):
+    engine, workers = idle
+    workers["tcp://far:1"] = PAUSED | {"metrics": {"task_counts": {"executing": 1}}}
+    for _ in range(3):
+        engine._look_for_workers()
+    restarted = []
+    monkeypatch.setattr(client, "restart_workers", lambda some, **_: restarted.append(some))
+    workers["tcp://far:1"] = PAUSED
+    for _ in range(6):
+        engine._look_for_workers()
+    assert restarted == [["tcp://far:1"]] * 3
+    engine._look_for_workers()
+    with pytest.raises(ClusterError, match="give more partitions"):
+        engine._look_for_workers()
+
+
+def test_paused_workers_that_nothing_would_start_again_are_told(idle, client):
+    engine, workers = idle
+    workers |= {worker.address: PAUSED for worker in client.cluster.workers.values()}
+    engine._look_for_workers()
+    with pytest.warns(DataWarning, match="give more partitions"):
+        engine._look_for_workers()
 
 
 @pytest.mark.exhaustive

@@ -90,6 +90,19 @@ def test_columns_and_bytes():
     assert read_conll(text, format="text", skip_bad=1).sentences() == [["a", "b"], ["d"]]
 
 
+@pytest.mark.parametrize("text", ["", "a b\n", "a\n\nb", "\n", "a\n\n"])
+def test_plain_text_has_as_many_sentences_with_nothing_to_skip(text):
+    strict, patient = (
+        read_conll(io.StringIO(text), format="text", skip_bad=most).sentences() for most in (0, 1)
+    )
+    assert strict == patient
+
+
+def test_what_is_wrong_with_all_sentences_is_not_skipped():
+    with pytest.raises(DataError, match="whose words are in a fixed column"):
+        read_conll(io.StringIO(""), format="conllu", words=2, skip_bad=1)
+
+
 def test_files_are_counted_together(tmp_path):
     for name in ("a.conllu", "b.conllu"):
         (tmp_path / name).write_text(written([GOOD[0], BAD["columns"][0], GOOD[1]]))

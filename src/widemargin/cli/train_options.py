@@ -285,7 +285,8 @@ _CLUSTERS = [
     click.option(
         "--partitions",
         type=click.IntRange(1),
-        help="Approximate number of partitions to cut the files into (default: one per 64 MB).",
+        help="Approximate number of partitions to cut the files into. Default: one per 64 MB;"
+        " for less than 512 MB, up to eight of at least 8 MB.",
     ),
     click.option(
         "--mix",

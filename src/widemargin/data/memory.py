@@ -21,6 +21,9 @@ _LARGE = 1 << 21
 _KEPT = 1 << 24
 #: The largest thresholds that glibc chooses on its own, once arrays of that size have been freed.
 _LARGEST_CHOSEN = 1 << 25, 1 << 26
+#: On a worker with a memory limit, arrays of more than this fraction of it are mapped separately,
+#: but none that are smaller than those that glibc maps by default.
+_SMALL_PART, _LEAST_MAPPED = 1 / 64, 1 << 17
 #: The numbers of the parameters in glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 #: What Dask sets in the environment of the workers it starts, unless configured otherwise.
@@ -38,17 +41,28 @@ def give_back_large_arrays() -> None:
     _set_thresholds(_LARGE, _KEPT)
 
 
-def keep_memory_on_dask_workers() -> None:
-    """Let a Dask worker reuse freed memory, as any other process does.
+def keep_memory_on_dask_workers(limit: int | None) -> None:
+    """Let a Dask worker reuse freed memory, as any other process does, if it has enough.
 
     Dask starts workers with a fixed MALLOC_TRIM_THRESHOLD_, so that they return memory early. A
     fixed threshold also keeps glibc from raising the size above which each array is mapped
     separately, which then stays at 128 KB: nearly every array gets fresh memory. Reading and
     learning from 100 million values took 8.1 s of processor time on such a worker, and 5.6 s with
     glibc's own thresholds. Values other than Dask's default are left alone.
+
+    Dask pauses a worker at 80 % of its memory limit until memory is returned. On a small worker,
+    freed arrays that are kept could be what fills it, and it would wait for ever: so the smaller
+    the limit, the less is kept.
+
+    Parameters
+    ----------
+    limit : int or None
+        The worker's memory limit in bytes; None if it has none.
     """
     if os.environ.get(_TRIM_VARIABLE) == _TRIM_OF_DASK:
-        keep_freed_memory()
+        mapped, trimmed = _LARGEST_CHOSEN
+        most = mapped if limit is None else max(_LEAST_MAPPED, int(limit * _SMALL_PART))
+        _set_thresholds(min(mapped, most), min(trimmed, 2 * most))
 
 
 def keep_freed_memory() -> None:

@@ -29,8 +29,12 @@ _TICK_SECONDS = 0.1
 _MOST_TRIALS = 4
 #: The statuses of a future whose task must be submitted again.
 _GONE = ("error", "lost", "cancelled")
-#: After this many seconds without any worker, warn that the training is waiting for one.
-_LONELY_SECONDS = 10.0
+#: After this many seconds without any worker that runs tasks, something must be done.
+_IDLE_SECONDS = 10.0
+#: How often paused workers are restarted before an outcome arrives.
+_MOST_RESTARTS = 3
+#: Seconds that workers have to start again.
+_RESTART_SECONDS = 120.0
 #: Seconds between two counts of the workers.
 _LOOK_SECONDS = 2.0
 
@@ -72,8 +76,8 @@ class DaskEngine:
         self.client = client
         self._run = uuid.uuid4().hex[:8]
         self._count = 0
-        self._lonely_since: float | None = None
-        self._next_look = 0.0
+        self._idle_since: float | None = None
+        self._next_look, self._restarts = 0.0, 0
         check_versions(client)
         keep_freed_memory()
 
@@ -126,6 +130,7 @@ class DaskEngine:
         from distributed import TimeoutError as TooLate
         from distributed import wait
 
+        self._restarts = 0
         for task in kept:
             task.kept = True
         self._send([task for task in [*handles, *kept, *watched] if not task.alive])
@@ -193,23 +198,55 @@ class DaskEngine:
         )
 
     def _look_for_workers(self) -> None:
-        """Warn if the cluster has no workers."""
+        """Do what can be done if no worker runs tasks: there is none, or all are paused."""
         if self.client.status not in ("running", "connecting"):
             raise ClusterError(self._say_lost())
         now = time.monotonic()
         if now < self._next_look:
             return
         self._next_look = now + _LOOK_SECONDS  # not too often: this asks the scheduler
-        if self.client.scheduler_info(n_workers=-1)["workers"]:
-            self._lonely_since = None
-            return
-        if self._lonely_since is None:
-            self._lonely_since = now
-        elif now - self._lonely_since > _LONELY_SECONDS:
-            self._lonely_since = float("inf")
-            warnings.warn(
-                "the Dask cluster has no workers left: waiting for one", DataWarning, stacklevel=2
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        if any(_runs_tasks(worker) for worker in workers.values()):
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = now
+        elif now - self._idle_since > _IDLE_SECONDS:
+            self._idle_since = float("inf")
+            if workers:
+                self._restart(list(workers))
+            else:
+                waiting = "the Dask cluster has no workers left: waiting for one"
+                warnings.warn(waiting, DataWarning, stacklevel=2)
+
+    def _restart(self, workers: list[str]) -> None:
+        """Restart workers that Dask has paused for good.
+
+        Dask pauses a worker at 80 % of its memory limit. When all its data is on disk and memory is
+        still short, what fills it is mostly the compiler, which a new process does not need: it
+        loads the machine code that was compiled.
+        """
+        self._restarts += 1
+        if self._restarts > _MOST_RESTARTS:
+            raise ClusterError(
+                "all workers are paused because their memory is full, and restarting them did not"
+                " help: give more partitions, or the workers more memory"
             )
+        try:
+            self.client.restart_workers(workers, timeout=_RESTART_SECONDS, raise_for_error=False)
+        except ValueError:  # nothing would start them again
+            warnings.warn(
+                "all workers are paused because their memory is full: give more partitions, or the"
+                " workers more memory",
+                DataWarning,
+                stacklevel=2,
+            )
+        else:
+            self._idle_since = None
+
+
+def _runs_tasks(worker: dict[str, Any]) -> bool:
+    """Whether a worker may start tasks, or is running one."""
+    return worker["status"] != "paused" or "executing" in worker["metrics"]["task_counts"]
 
 
 class _Graph:
@@ -285,9 +322,16 @@ class _Call:
                 f"a worker has widemargin {__version__}, but the driver has {self.version}: install"
                 " the same version"
             )
-        keep_memory_on_dask_workers()
+        keep_memory_on_dask_workers(_memory_limit())
         later = iter(outcomes)
         return self.function(*(next(later) if one is _LATER else one for one in self.arguments))
+
+
+def _memory_limit() -> int | None:
+    """The memory limit of the worker that runs this task, in bytes; None if there is none."""
+    from distributed import get_worker
+
+    return get_worker().memory_manager.memory_limit or None
 
 
 def _same(value: Any) -> Any:

@@ -25,6 +25,10 @@ from widemargin.errors import DataError
 #: Bytes per partition unless a number of partitions is requested: at most a second of parsing, and
 #: a few hundred megabytes as rows. Dask's own readers use the same block size.
 _USUAL_BYTES = 1 << 26
+#: Smaller data is cut into up to this many partitions, so that all cores of a usual machine have
+#: work, but none has fewer bytes than this: 25,000 reviews (33 MB) in ten partitions are learned as
+#: well as in one, and much smaller partitions learn less per epoch.
+_FEW, _LEAST_BYTES = 8, 1 << 23
 
 
 class RowGroups(NamedTuple):
@@ -151,7 +155,7 @@ def partitions_of_files(files: Files, wanted: int | None) -> list[Partition]:
         What to read. The columns of tables are those of the first file.
     wanted : int, optional
         About how many partitions to make; there may be fewer if the files cannot be cut that
-        finely. By default, each has about 64 MB.
+        finely. By default, see `usual_number`.
     """
     if not files.readable_again:
         raise DataError("a pipe cannot be read by several workers: give files")
@@ -161,7 +165,7 @@ def partitions_of_files(files: Files, wanted: int | None) -> list[Partition]:
         options = replace(options, table=replace(options.table, schema=files.schema))
     sizes = [files.bytes_of(path) for path in files.paths]
     total = max(1, sum(sizes))
-    count = -(-total // _USUAL_BYTES) if wanted is None else wanted
+    count = usual_number(total) if wanted is None else wanted
     parts: list[list[Part]] = [[] for _ in range(count)]
     offset = 0
     for path, size in zip(files.paths, sizes, strict=True):
@@ -172,6 +176,19 @@ def partitions_of_files(files: Files, wanted: int | None) -> list[Partition]:
     if not made:
         raise DataError(f"{', '.join(map(name_of, files.paths))}: there are no examples")
     return [FilePartition(number, len(made), some, options) for number, some in enumerate(made)]
+
+
+def usual_number(total: int) -> int:
+    """How many partitions to make of this many bytes: one per 64 MB, or up to eight of 8 MB.
+
+    This depends on the data alone: on any cluster, the same files give the same model.
+
+    Examples
+    --------
+    >>> [usual_number(megabytes << 20) for megabytes in (0, 15, 33, 500, 5_000)]
+    [1, 1, 4, 8, 79]
+    """
+    return max(1, -(-total // _USUAL_BYTES), min(_FEW, total // _LEAST_BYTES))
 
 
 def _cut(

@@ -76,8 +76,9 @@ class Distributed(NamedParameters):
         The cluster: a client, the address of a scheduler, "local" for a cluster on this machine
         that exists only during the fit, or None for the current client.
     partitions : int or None
-        Approximate number of partitions to cut files into; None for one per 64 MB, and for
-        sentences one per 200,000 words. Dask collections have their own partitions.
+        Approximate number of partitions to cut files into; None for one per 64 MB (for less than
+        512 MB up to eight of at least 8 MB), and for sentences one per 200,000 words. Dask
+        collections have their own partitions.
     mix : {"touched", "uniform"}
         "touched" divides the change of each feature by the number of partitions that changed it;
         "uniform" by the number of all partitions. Only "uniform" has the mistake bound; "touched"

@@ -67,6 +67,8 @@ class SkippedSentences:
             Reads a text of this format. Messages of its errors begin with file and line.
         """
         lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()  # the last line ended here
         blocks = _blocks(lines, single=format == "text")
         # The first line determines the number of columns, so it is read before each part.
         opening = _first_token(lines) if format == "conll" else None
@@ -101,6 +103,8 @@ class SkippedSentences:
             if len(blocks) > 1:
                 half = len(blocks) // 2
                 return [*self._good(blocks[:half], attempt), *self._good(blocks[half:], attempt)]
+            if not blocks:
+                raise  # not because of a sentence
             self._bear(blocks[0], attempt)
             return []
         return blocks
