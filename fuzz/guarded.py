@@ -100,7 +100,13 @@ def guard(run: int = 0) -> None:
 def vectors(data: bytes) -> None:
     """Hand-written LLVM on rows of weights: their sums, and the best path."""
     from widemargin.loops.jit import jit
-    from widemargin.loops.lowlevel.vectors import add_rows, fetch_rows, max_plus
+    from widemargin.loops.lowlevel.vectors import (
+        HEAD,
+        add_rows,
+        add_split_rows,
+        fetch_rows,
+        max_plus,
+    )
 
     global _loops
     if _loops is None:
@@ -115,7 +121,12 @@ def vectors(data: bytes) -> None:
             zero = np.uint64(0)
             max_plus(v, zero, np.uint64(len(A)), A, zero, s, zero, out, zero)
 
-        _loops = sums, best
+        @jit()
+        def split_sums(heads, tails, ids, count, s):  # type: ignore[no-untyped-def]
+            zero = np.uint64(0)
+            add_split_rows(heads, tails, ids, zero, count, count, s, zero)
+
+        _loops = sums, best, split_sums
     if len(data) < 6:
         return
     width = (8, 16, 32, 48, 64, 80, 128)[data[0] % 7]
@@ -134,6 +145,15 @@ def vectors(data: bytes) -> None:
         out = moved(np.zeros((1, width), np.float32))
         _loops[1](v, A, s, out)
         np.testing.assert_array_equal(out[0], s[0] + (v[0, :n, None] + A).max(axis=0))
+    elif width in (HEAD + 16, 2 * HEAD):
+        heads, tails = numbers[:, :HEAD].astype(np.int16), moved(W[: 1 + rows // 2, HEAD:].copy())
+        heads[:, -1] %= len(tails)
+        right = np.concatenate([heads[:, :-1], tails[heads[:, -1]]], axis=1)[ids[:count]].sum(
+            axis=0
+        )
+        s = moved(np.zeros((1, width), np.float32))
+        _loops[2](moved(heads), tails, ids, several, s)
+        np.testing.assert_array_equal(s[0, : len(right)], right)
 
 
 _loops: Any = None

@@ -25,7 +25,14 @@ from widemargin.loops.lowlevel.byte_blocks import (
 from widemargin.loops.lowlevel.lanes import add_to_rows, weigh_rows
 from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 from widemargin.loops.lowlevel.prefetch import prefetch
-from widemargin.loops.lowlevel.vectors import add_rows, aligned, fetch_rows, max_plus
+from widemargin.loops.lowlevel.vectors import (
+    HEAD,
+    add_rows,
+    add_split_rows,
+    aligned,
+    fetch_rows,
+    max_plus,
+)
 
 u = np.uint64
 #: Widths of rows: every way in which they are divided into vectors, and two blocks.
@@ -60,6 +67,12 @@ def _read_bytes(text, bits, lowest, counts, copied):
 def _sum_rows(W, ids, ahead, s):
     fetch_rows(W, ids, np.uint64(1), np.uint64(5))
     add_rows(W, ids, np.uint64(1), np.uint64(5), ahead, s, np.uint64(1))
+
+
+@jit()
+def _sum_split_rows(heads, tails, ids, s):
+    one = np.uint64(1)
+    add_split_rows(heads, tails, ids, one, np.uint64(5), np.uint64(6), s, one)
 
 
 @jit()
@@ -111,6 +124,14 @@ def results():
             for ahead in (None, u(6)):
                 _sum_rows(W, ids, ahead, s)
                 yield s.copy()
+        if width in (HEAD + 16, 2 * HEAD):
+            heads, tails = aligned((20, HEAD), np.int16), aligned((4, width - HEAD), np.int16)
+            heads[:] = rng.integers(-3000, 3000, heads.shape)
+            tails[1:] = rng.integers(-3000, 3000, tails[1:].shape)
+            heads[:, -1] = rng.integers(0, 4, 20)
+            s = aligned((3, width), np.float32)
+            _sum_split_rows(heads, tails, ids, s)
+            yield s
         A, v, s, out = (aligned((5, width), np.float32) for _ in range(4))
         for array in (A, v, s):
             array[:] = rng.normal(size=array.shape)

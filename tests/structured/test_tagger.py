@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import string
 import threading
 from dataclasses import replace
 from itertools import pairwise, product
@@ -29,7 +30,12 @@ from widemargin.structured.tagger.constraints import (
     scheme_of_transitions,
 )
 from widemargin.structured.tagger.model import load_tagger
-from widemargin.structured.tagger.weights import answering, transition_table
+from widemargin.structured.tagger.weights import (
+    answering,
+    row_width,
+    split_rows,
+    transition_table,
+)
 from widemargin.threads import run_all
 
 # Columns and templates
@@ -717,12 +723,46 @@ def test_weights_that_answer(largest):
         assert 2.0**-15 * largest <= found.unit < 2.0**-13 * largest or not largest
 
 
+@pytest.mark.parametrize("labels", [33, 40, 63])
+def test_rows_in_two_parts_are_the_same_rows(labels):
+    rng = np.random.default_rng(labels)
+    W = rng.integers(-9, 10, (5000, row_width(labels, 1))).astype(np.int16)
+    W[:, labels:] = 0
+    often = rng.choice(labels, 31, replace=False)
+    W[np.ix_(rng.random(len(W)) < 0.9, np.setdiff1d(np.arange(labels), often))] = 0
+    heads, tails, ours, theirs = split_rows(W, labels)
+    assert len(heads) == len(W)
+    assert len(tails) < 0.2 * len(W)
+    found = np.concatenate([heads[:, :31], tails[heads[:, 31]]], axis=1)[:, :labels]
+    found[:, ours], found[:, theirs] = found[:, theirs], found[:, ours]
+    assert np.array_equal(found, W[:, :labels])
+
+
+def test_rows_stay_in_one_part():
+    """Where they fit into a cache line, have no room for the number of their tail, or need many."""
+    for labels, width in ((31, 32), (48, 48), (64, 64), (70, 80)):
+        assert split_rows(np.zeros((10, width), np.int16), labels) is None
+    assert split_rows(np.ones((1 << 15, 48), np.int16), 40) is None
+    assert split_rows(np.ones(((1 << 15) - 1, 48), np.int16), 40) is not None
+
+
+@pytest.mark.parametrize("search", [{"search": "exact"}, {"search": "beam", "beam": 40}])
+def test_many_tags_are_found_in_rows_of_two_parts(search):
+    """The best tags are those that are found with the rows as they were learned."""
+    sentences, tags = made_sentences(18, words=60, tags=string.ascii_letters[:40])
+    tagger = Tagger(templates=naive.TEMPLATES, epochs=2, **search, random_state=0)
+    model = tagger.fit(sentences, tags).model_
+    assert model.answering_weights.split is not None
+    for sentence in made_sentences(19, words=60)[0][:20]:
+        assert model.tag(sentence) == model.n_best(sentence, 1)[0].tags
+
+
 def test_scores_of_16_bits_are_those_of_floats():
     """To the bit: the unit is a power of two."""
     sentences, tags = made_sentences(16)
     tagger = Tagger(2, templates=naive.TEMPLATES, epochs=3, bits=None, random_state=0)
     model = tagger.fit(sentences, tags).model_
-    W, _, unit, _ = model.answering_weights
+    W, _, unit, *_ = model.answering_weights
     assert W.dtype == np.int16
     model, n = replace(model, W=W * np.float32(unit)), len(model.tags)
     table = transition_table(model.W, model.allowed, n, model.order)

@@ -248,6 +248,9 @@ def _tag() -> None:
         model.marginals(["a"])
         model.n_best(["a"], 1)
         model.margins(["a"])
+    words = [list(map(str, range(40)))]
+    for search in ("exact", "beam"):  # as many tags as rows of weights in two parts need
+        Tagger(search=search, bits=8, epochs=1).fit(words, words).predict(words)
     numbers = [[{"size": 2.0}, {"size": -2.0}]]
     model = Tagger(bits=8, epochs=1).fit(numbers, [["X", "Y"]]).model_
     model.explain(numbers[0], 0)

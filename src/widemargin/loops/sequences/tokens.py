@@ -50,18 +50,16 @@ def find_edges(codes, edges):
     The texts of a column stand one after the other, and so do the columns. Where a text ends, the
     next one begins.
     """
-    columns, n = edges.shape[0], edges.shape[1] - 1
-    column = text = 0
-    edges[0, 0] = 0
-    for k in range(len(codes)):
-        if codes[k] == SEPARATOR:
-            text += 1
-            edges[column, text] = k + 1
-            if text == n:
-                column, text = column + 1, 0
-                if column == columns:
-                    return
-                edges[column, 0] = k + 1
+    n, size, k = np.uint64(edges.shape[1]) - _1, np.uint64(len(codes)), np.uint64(0)
+    for column in range(np.uint64(len(edges))):
+        edges[column, 0] = k
+        text = np.uint64(0)
+        # Every character is written as the end of the text, until the next one overwrites it: that
+        # is quicker than a branch, as nobody can predict where words end.
+        while text < n and k < size:
+            edges[column, text + _1] = k + _1
+            text += np.uint64(codes[k] == SEPARATOR)
+            k += _1
 
 
 @jit(inline=True)

@@ -123,12 +123,43 @@ def backward(m, n, D, order, v, path, whole):
                     top, from_ = found, x
             y, z = z, from_
         else:
-            for x in range(n):
-                found = v[at, x] + D[x, y]
-                if found > top:
-                    top, from_ = found, x
-            y = from_
+            y = _best_before(v, at, n, D, y)
         path[np.uint64(i) - _1] = y
+    return best
+
+
+@jit(inline=True)
+def _best_before(v, at, n, D, y):
+    """The first label x with the largest v[at, x] + D[x, y].
+
+    A comparison waits for the one before it, so four quarters of the labels are searched side by
+    side; of equal labels the first quarter's wins.
+    """
+    b = n // np.uint64(4)
+    c, d = b + b, b + b + b
+    top, best = _LOW, _0
+    top1, top2, top3, best1, best2, best3 = _LOW, _LOW, _LOW, b, c, d
+    for x in range(b):
+        found, found1 = v[at, x] + D[x, y], v[at, b + x] + D[b + x, y]
+        found2, found3 = v[at, c + x] + D[c + x, y], v[at, d + x] + D[d + x, y]
+        if found > top:
+            top, best = found, x
+        if found1 > top1:
+            top1, best1 = found1, b + x
+        if found2 > top2:
+            top2, best2 = found2, c + x
+        if found3 > top3:
+            top3, best3 = found3, d + x
+    if top1 > top:
+        top, best = top1, best1
+    if top2 > top:
+        top, best = top2, best2
+    if top3 > top:
+        top, best = top3, best3
+    for x in range(d + b, n):
+        found = v[at, x] + D[x, y]
+        if found > top:
+            top, best = found, x
     return best
 
 

@@ -137,7 +137,7 @@ def _table_of(model: Any) -> tuple[np.ndarray, float]:
     """
     if model.half:
         return model.W.astype(np.float16), 1.0
-    whole, _, unit, _ = model.answering_weights
+    whole, _, unit, *_ = model.answering_weights
     if whole.dtype == np.int16 and np.array_equal(whole * np.float32(unit), model.W):
         return whole, unit
     return model.W, 1.0

@@ -184,7 +184,7 @@ class TaggerModel:
     @property
     def norm(self) -> float:
         """The norm of the weights used to predict."""
-        W, _, unit, V = self.answering_weights
+        W, _, unit, V, _ = self.answering_weights
         parts = [float(np.linalg.norm(part.astype(np.float64))) for part in (W, V)]
         return unit * (math.hypot(*parts) if len(V) else parts[0])
 
@@ -215,8 +215,9 @@ class TaggerModel:
         """
         tokens, starts, numbers = self._read_one(words, columns)
         labels = np.empty(tokens.n, np.uint32)
-        W, D, *_ = self.answering_weights
-        tag_sentences(*tokens, self._reader, starts, 0, 1, W, D, numbers, self._search, labels)
+        weights = self.answering_weights
+        given = weights.W, weights.split, weights.D, numbers, self._search
+        tag_sentences(*tokens, self._reader, starts, 0, 1, *given, labels)
         return self.shown(labels)
 
     def _read_one(
@@ -254,12 +255,13 @@ class TaggerModel:
             tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         labels = np.empty(tokens.n, np.uint32)
-        numbers, (W, D, *_) = self._numbers_of(corpus.values), self.answering_weights
+        weights = self.answering_weights
+        given = weights.W, weights.split, weights.D, self._numbers_of(corpus.values), self._search
 
         def work(part: tuple[int, int]) -> None:
             a, b = part
             out = labels[int(corpus.starts[a]) : int(corpus.starts[b])]
-            tag_sentences(*tokens, self._reader, starts, a, b, W, D, numbers, self._search, out)
+            tag_sentences(*tokens, self._reader, starts, a, b, *given, out)
 
         threads = thread_count(n_jobs)
         run_all(
@@ -476,7 +478,7 @@ class TaggerModel:
         """
         tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
-        W, D, unit, _ = self.answering_weights
+        W, D, unit, *_ = self.answering_weights
         asked = self._numbers_of(corpus.values), self._search
 
         def work(part: tuple[int, int]) -> None:

@@ -14,7 +14,7 @@ from widemargin.loops.lowlevel.by_hand.emit import (
     emit_prefetch,
     emit_splat,
 )
-from widemargin.loops.lowlevel.vectors import LINE, add_rows, max_plus
+from widemargin.loops.lowlevel.vectors import HEAD, LINE, add_rows, add_split_rows, max_plus
 
 _F32, _I16, _I32, _I64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 #: Numbers of a vector: a register of AVX2; and while rows are added, one of AVX-512 or two of AVX2.
@@ -94,6 +94,56 @@ def _make_add_rows(lanes):
     return add
 
 
+def _make_add_split_rows(lanes):
+    """The sum of rows in two parts, the second of `lanes` numbers."""
+    stored, parts = _vectors(_I16, HEAD, _ADDED)
+    behind = range(0, lanes, _ADDED)
+    summed = ir.VectorType(_I32, _ADDED)
+
+    @intrinsic
+    def add(typingctx, heads, tails, ids, first, count, ahead, width, s, at):
+        def codegen(context, builder, signature, args):
+            _, _, _, first, count, ahead, width, _, at = args
+            rows, rest, named, out = (
+                emit_data(context, builder, signature.args[p], args[p]) for p in (0, 1, 2, 7)
+            )
+
+            def place(k):
+                row = builder.load(builder.gep(named, [k]))
+                row = builder.zext(row, _I64) if row.type.width < 64 else row
+                return builder.mul(row, _I64(HEAD))
+
+            def body(k, sums):
+                emit_prefetch(builder, builder.gep(rows, [place(builder.add(ahead, k))]))
+                start = place(builder.add(first, k))
+                tail = builder.load(builder.gep(rows, [builder.add(start, _I64(HEAD - 1))]))
+                other = builder.mul(builder.zext(tail, _I64), _I64(lanes))
+                places = [(rows, start, part) for part in parts]
+                places += [(rest, other, part) for part in behind]
+                new = []
+                for total, (data, begin, part) in zip(sums, places, strict=True):
+                    address = _at(builder, data, builder.add(begin, _I64(part)), stored)
+                    row = builder.load(address, align=2)
+                    new.append(builder.add(total, builder.sext(row, summed)))
+                return new
+
+            zeros = [ir.Constant(summed, None) for _ in (*parts, *behind)]
+            sums = emit_loop(builder, _I64(0), count, 1, zeros, body)
+            start = builder.mul(at, width)
+            # The second part is written over the last number of the first.
+            places = (*parts, *(HEAD - 1 + part for part in behind))
+            for part, total in zip(places, sums, strict=True):
+                total = builder.sitofp(total, ir.VectorType(_F32, _ADDED))
+                address = _at(builder, out, builder.add(start, _I64(part)), total.type)
+                builder.store(total, address, align=4)
+            return context.get_dummy_value()
+
+        u = types.uint64
+        return types.void(heads, tails, ids, u, u, u, u, s, u), codegen
+
+    return add
+
+
 def _make_max_plus(lanes):
     """The maximum over rows, `lanes` of their numbers at a time, from number `block` on."""
     vector, parts = _vectors(_F32, lanes)
@@ -138,6 +188,7 @@ def _make_max_plus(lanes):
 
 
 _add_8, _add_16, _add_32, _add_48, _add_64 = map(_make_add_rows, (8, 16, 32, 48, 64))
+_add_with_16, _add_with_32 = map(_make_add_split_rows, (16, 32))
 _max_8, _max_16, _max_32, _max_48, _max_64 = map(_make_max_plus, (8, 16, 32, 48, 64))
 
 
@@ -155,6 +206,15 @@ def _add_rows_by_hand(W, ids, first, count, ahead, s, at):
         _add_16(W, ids, first, count, ahead, width, width - rest, s, at)
     elif rest:
         _add_8(W, ids, first, count, ahead, width, width - rest, s, at)
+
+
+@replaces(add_split_rows)
+def _add_split_rows_by_hand(heads, tails, ids, first, count, ahead, s, at):
+    width = np.uint64(s.shape[1])
+    if tails.shape[1] == _16:
+        _add_with_16(heads, tails, ids, first, count, ahead, width, s, at)
+    else:
+        _add_with_32(heads, tails, ids, first, count, ahead, width, s, at)
 
 
 @replaces(max_plus)
