@@ -54,7 +54,7 @@ class Rows:
     __repr__ = brief_repr
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore from a pickle, in which arrays lose their being read-only."""
+        """Restore from a pickle, which does not record that arrays are read-only."""
         *arrays, bias = state["stored"]
         stored = type(state["stored"])(*map(frozen, arrays), bias)
         vars(self).update(state, stored=stored)
