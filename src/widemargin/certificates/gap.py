@@ -246,7 +246,7 @@ def scores_of_classes(rows: Rows, W: np.ndarray) -> np.ndarray:
     scores = np.empty((len(W), rows.n))
     for part in _parts(rows.n):
         X = rows.stored.values[part].astype(np.float64, copy=False)
-        scores[:, part] = W[:, :-1] @ X.T
+        np.matmul(W[:, :-1], X.T, out=scores[:, part])
     scores += rows.bias * W[:, -1:]
     return scores
 

@@ -98,21 +98,13 @@ def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> H
     """Make one table for all problems; a solved problem keeps its last figures."""
     history, passed = History(stopped=stopped), 0.0
     for e in range(max(map(len, reports))):
-        fresh = [told[e] for told in reports if e < len(told)]
-        latest = [told[min(e, len(told) - 1)][0] for told in reports]
-        primal = sum(report.primal for report in latest)
-        dual = sum(report.dual for report in latest)
-        passed = max(passed, *(seconds for _, seconds in fresh))
-        history.add(
-            Epoch(
-                e + 1,
-                sum(report.mistakes for report, _ in fresh),
-                sum(report.updates for report, _ in fresh),
-                primal,
-                None,
-                None,
-                passed,
-                gap=relative(primal, dual),
-            )
-        )
+        mistakes, updates, primal, dual = 0, 0, 0.0, 0.0
+        for told in reports:
+            report, seconds = told[min(e, len(told) - 1)]
+            primal, dual = primal + report.primal, dual + report.dual
+            if e < len(told):
+                mistakes, updates = mistakes + report.mistakes, updates + report.updates
+                passed = max(passed, seconds)
+        gap = relative(primal, dual)
+        history.add(Epoch(e + 1, mistakes, updates, primal, None, None, passed, gap=gap))
     return history

@@ -295,10 +295,13 @@ def iterate(point: PrimalIterate, tol: float) -> Iterator[float]:
 
 
 def solve_scaled(H: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """Solve H d = right with every column scaled to unit length; None if impossible. Changes H."""
+    """Solve H d = right with every column scaled to unit length; None if impossible. Changes H.
+
+    If `right` has several rows, it is solved for each of them.
+    """
     scale = 1.0 / np.sqrt(np.diag(H))
     H *= scale[:, None]
     H *= scale
     H.flat[:: len(H) + 1] += _RIDGE * len(H)
-    _, d, trouble = dposv(H.T, scale * right, overwrite_a=True)
-    return None if trouble or not np.all(np.isfinite(d)) else scale * d
+    _, d, trouble = dposv(H.T, (scale * right).T, overwrite_a=True)
+    return None if trouble or not np.all(np.isfinite(d)) else scale * d.T
