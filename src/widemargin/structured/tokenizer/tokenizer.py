@@ -28,6 +28,11 @@ from widemargin.training.run import Watch
 _PIECE = 300
 #: Tokens per training piece of the tagger that finds the ends of sentences.
 _TOKENS = 20
+#: Epochs of that tagger. Treebanks are not consistent about sentences (of 49 exclamation marks
+#: before a capital letter, 22 end one in Turkish IMST), and more epochs learn exceptions by heart.
+#: F1 in cross-validation with 1, 2, 3 and 10 epochs: Turkish 97.8, 97.9, 97.7, 97.3; Greek 96.5,
+#: 96.9, 96.8, 96.9; Chinese 96.8 with 2, 3 and 10 (standard errors of 0.1).
+_ENDING_EPOCHS = 2
 #: Features are hashed into 2^20 rows, or fewer if the treebank is small.
 _BITS = 20
 
@@ -177,6 +182,7 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
             return None
         tagger = Tagger(
             templates=BOUNDARIES,
+            epochs=min(_ENDING_EPOCHS, self.epochs),
             scheme=None,
             constraints=None,
             committee=self.committee,
