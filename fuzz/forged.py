@@ -32,7 +32,8 @@ _ODD: list[Any] = [
     *(0, 1, -1, 2, 7, 255, 1 << 16, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 64, 0.5, 1e308),
     *(None, True, False, "", "average", "vote", "\u202e<b>", [], {}, [0], [[1, 2], [3]], "1" * 50),
 ]
-
+#: Signs of a header.
+_SIGNS = b'0123456789{}[],:"\\-. FIUabc_\xff'
 
 #: Errors that a model with corrupt numbers may raise; an out-of-bounds index is a finding.
 _NONSENSE = (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError)
@@ -88,8 +89,31 @@ def write_parts(arrays: dict[str, np.ndarray], about: Any, inside: str, sealed: 
         header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": ends}
         body += content
     text = json.dumps(header).encode()
-    whole = len(text).to_bytes(8, "little") + text + body
+    return seal(len(text).to_bytes(8, "little") + text + body, sealed)
+
+
+def seal(whole: bytes, sealed: bool) -> bytes:
+    """A file whose last 32 bytes are the digest of the others, if files of its kind have one."""
     return whole[:-32] + hashlib.sha256(whole[:-32]).digest() if sealed else whole
+
+
+def damaged(whole: bytes, script: Script, sealed: bool) -> bytes:
+    """A file whose header a script has changed, or not: a sign replaced or added, or its end cut.
+
+    The digest is correct, so that only what the header says can be wrong.
+    """
+    if script.take(4) != 3:
+        return whole
+    size = int.from_bytes(whole[:8], "little")
+    header = bytearray(whole[8 : 8 + size])
+    for _ in range(1 + script.take(4)):
+        at, sign = script.take(len(header)), script.any_of(_SIGNS)
+        header[at : at + script.take(2)] = bytes([sign])
+    told = len(header) if script.take(4) else script.any_of([0, 1, size, 1 << 40, (1 << 64) - 1])
+    rest = whole[8 + size :]
+    if script.take(4) == 3:
+        rest = rest[script.take(len(rest)) :]
+    return seal(told.to_bytes(8, "little") + bytes(header) + rest, sealed)
 
 
 def change(arrays: dict[str, np.ndarray], about: Any, script: Script) -> tuple[dict, Any]:
@@ -212,13 +236,16 @@ def model(data: bytes) -> None:
     script = Script(data)
     name, arrays, about = script.any_of(good_models())
     path = folder() / "forged.wm"
-    path.write_bytes(write_parts(*change(arrays, about, script), "model", sealed=True))
+    forged = write_parts(*change(arrays, about, script), "model", sealed=True)
+    path.write_bytes(damaged(forged, script, sealed=True))
     try:
         learner = widemargin.load(path)
     except ModelFileError as error:
         assert str(error).isprintable(), str(error)
         return
     _ask(learner, name)
+    learner.save(path)
+    _ask(widemargin.load(path), name)
 
 
 def _ask(learner: Any, name: str) -> None:
@@ -273,9 +300,8 @@ def cache(data: bytes) -> None:
     script = Script(data)
     arrays, about = script.any_of(_good_caches())
     path = str(folder() / "forged.wmc")
-    pathlib.Path(path).write_bytes(
-        write_parts(*change(arrays, about, script), "examples", sealed=False)
-    )
+    forged = write_parts(*change(arrays, about, script), "examples", sealed=False)
+    pathlib.Path(path).write_bytes(damaged(forged, script, sealed=False))
     if not is_cache(path):
         return
     try:
