@@ -730,7 +730,8 @@ def test_rows_in_two_parts_are_the_same_rows(labels):
     W[:, labels:] = 0
     often = rng.choice(labels, 31, replace=False)
     W[np.ix_(rng.random(len(W)) < 0.9, np.setdiff1d(np.arange(labels), often))] = 0
-    heads, tails, ours, theirs = split_rows(W, labels)
+    heads, (tails, swaps) = split_rows(W, labels)
+    ours, theirs = swaps.T
     assert len(heads) == len(W)
     assert len(tails) < 0.2 * len(W)
     found = np.concatenate([heads[:, :31], tails[heads[:, 31]]], axis=1)[:, :labels]
@@ -752,7 +753,7 @@ def test_many_tags_are_found_in_rows_of_two_parts(search):
     sentences, tags = made_sentences(18, words=60, tags=string.ascii_letters[:40])
     tagger = Tagger(templates=naive.TEMPLATES, epochs=2, **search, random_state=0)
     model = tagger.fit(sentences, tags).model_
-    assert model.answering_weights.split is not None
+    assert model.answering_weights.tails is not None
     for sentence in made_sentences(19, words=60)[0][:20]:
         assert model.tag(sentence) == model.n_best(sentence, 1)[0].tags
 

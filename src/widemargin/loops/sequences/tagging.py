@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.lowlevel.vectors import add_rows, add_split_rows
 from widemargin.loops.sequences.numbers import Numbers, add_numbers
+from widemargin.loops.sequences.row_sums import score_split_tokens, score_tokens
 from widemargin.loops.sequences.templates import (
     Index,
     Table,
@@ -67,40 +67,6 @@ class Tally(NamedTuple):
     loss: float
     longest: float  # the largest |f(x, y) - f(x, y*)|^2 that was stepped along
     bad: int  # a sentence whose score is not a finite number, or -1
-
-
-@jit(inline=True)
-def score_tokens(W, ids, first, m, T, then, s):
-    """s[i] = the sum of the rows of token i: ids[first + i T] and the T - 1 behind it.
-
-    The rows of the next token are fetched meanwhile; after the last, those that ids[then] begins.
-    """
-    last = m - _1
-    for i in range(m):
-        at = first + i * T
-        add_rows(W, ids, at, T, at + T if i < last else then, s, i)
-
-
-class Split(NamedTuple):
-    """Rows of W in two parts, so that most need one cache line; see `lowlevel.vectors`."""
-
-    heads: np.ndarray  # of int16
-    tails: np.ndarray  # of int16
-    ours: np.ndarray  # labels of the first part that changed places
-    theirs: np.ndarray  # with these of the second
-
-
-@jit(inline=True)
-def _score_split_tokens(split, ids, m, T, s):
-    """As `score_tokens`, for rows in two parts."""
-    last = m - _1
-    for i in range(m):
-        at = i * T
-        then = at + T if i < last else _0
-        add_split_rows(split.heads, split.tails, ids, at, T, then, s, i)
-        for k in range(len(split.ours)):
-            y, z = split.ours[k], split.theirs[k]
-            s[i, y], s[i, z] = s[i, z], s[i, y]
 
 
 @jit(inline=True)
@@ -374,13 +340,13 @@ def look_up(codes, edges, lexicon, a, b, allowed):
 
 @jit()
 def tag_sentences(
-    codes, edges, classes, reader, starts, a, b, W, split, D, numbers, search, labels
+    codes, edges, classes, reader, starts, a, b, W, tails, D, numbers, search, labels
 ):
     """The best labels of the sentences a up to b, end to end.
 
-    split is W in two parts, or None; numbers may be None.
+    tails may be None; if they are given, W has the first parts of rows. numbers may be None.
     """
-    n, width, T = np.uint64(search.n), np.uint64(W.shape[1]), np.uint64(len(reader.table.seeds))
+    n, width, T = np.uint64(search.n), np.uint64(D.shape[1]), np.uint64(len(reader.table.seeds))
     columns = _column_buffer(reader, starts, a, b)
     size = np.uint64(len(columns))
     rows = n + _1 if search.order == 2 else _1
@@ -398,10 +364,10 @@ def tag_sentences(
         fill_ids(columns, m, reader.table, reader.index, ids, _0)
         best, masked = _LOW, len(reader.lexicon.keys) > 0
         while best == _LOW:
-            if split is None:
+            if tails is None:
                 score_tokens(W, ids, _0, m, T, _0, s)
             else:
-                _score_split_tokens(split, ids, m, T, s)
+                score_split_tokens(W, tails, ids, m, T, s)
             if numbers is not None:
                 add_numbers(s, m, n, numbers, starts[j])
             if masked:

@@ -95,8 +95,8 @@ class Lattice:
     def path(self, search: Search) -> np.ndarray:
         """The labels that a search finds."""
         found = np.empty(self.tokens.n, np.uint32)
-        here, (W, D, _, _, split) = (self.reader, self.starts, 0, 1), self.weights
-        tag_sentences(*self.tokens, *here, W, split, D, self.numbers, search, found)
+        here, table = (self.reader, self.starts, 0, 1), self.weights.for_tagging
+        tag_sentences(*self.tokens, *here, *table, self.numbers, search, found)
         return found.astype(np.int64)
 
     def n_best(self, n: int, scores: np.ndarray | None = None) -> list[tuple[np.ndarray, float]]:

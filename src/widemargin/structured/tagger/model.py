@@ -184,7 +184,7 @@ class TaggerModel:
     @property
     def norm(self) -> float:
         """The norm of the weights used to predict."""
-        W, _, unit, V, _ = self.answering_weights
+        W, _, unit, V, *_ = self.answering_weights
         parts = [float(np.linalg.norm(part.astype(np.float64))) for part in (W, V)]
         return unit * (math.hypot(*parts) if len(V) else parts[0])
 
@@ -215,8 +215,7 @@ class TaggerModel:
         """
         tokens, starts, numbers = self._read_one(words, columns)
         labels = np.empty(tokens.n, np.uint32)
-        weights = self.answering_weights
-        given = weights.W, weights.split, weights.D, numbers, self._search
+        given = *self.answering_weights.for_tagging, numbers, self._search
         tag_sentences(*tokens, self._reader, starts, 0, 1, *given, labels)
         return self.shown(labels)
 
@@ -255,8 +254,8 @@ class TaggerModel:
             tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         labels = np.empty(tokens.n, np.uint32)
-        weights = self.answering_weights
-        given = weights.W, weights.split, weights.D, self._numbers_of(corpus.values), self._search
+        numbers = self._numbers_of(corpus.values)
+        given = *self.answering_weights.for_tagging, numbers, self._search
 
         def work(part: tuple[int, int]) -> None:
             a, b = part

@@ -12,7 +12,7 @@ from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.loops.lowlevel.vectors import HEAD, aligned
 from widemargin.loops.sequences.numbers import Numbers
-from widemargin.loops.sequences.tagging import Split
+from widemargin.loops.sequences.row_sums import Tails
 from widemargin.loops.sequences.templates import Index, enter_keys
 from widemargin.structured.sparse_rows import round_rows
 
@@ -65,7 +65,14 @@ class Answering(NamedTuple):
     D: np.ndarray  # of float32: transitions for the dynamic program, see `loops.sequences.viterbi`
     unit: float  # a power of two
     V: np.ndarray  # of float32: the rows of numeric features, which are not in W
-    split: Split | None = None  # the rows of W that belong to features, in two parts
+    # The rows of W that belong to features, in two parts; see `split_rows`.
+    heads: np.ndarray | None = None
+    tails: Tails | None = None
+
+    @property
+    def for_tagging(self) -> tuple[np.ndarray, Tails | None, np.ndarray]:
+        """What `loops.sequences.tagging.tag_sentences` takes."""
+        return self.W if self.heads is None else self.heads, self.tails, self.D
 
 
 def answering(
@@ -98,10 +105,11 @@ def answering(
         return Answering(same, transition_table(same, allowed, labels, order), 1.0, V)
     features = len(W) - transition_rows(labels, order)
     D = transition_table(whole[features:].astype(np.float32), allowed, labels, order)
-    return Answering(whole, D, unit, V / np.float32(unit), split_rows(whole[:features], labels))
+    split = split_rows(whole[:features], labels) or ()
+    return Answering(whole, D, unit, V / np.float32(unit), *split)
 
 
-def split_rows(W: np.ndarray, labels: int) -> Split | None:
+def split_rows(W: np.ndarray, labels: int) -> tuple[np.ndarray, Tails] | None:
     """Rows of 16 bits in two parts, if that makes tagging faster.
 
     A row of more than 32 labels takes two cache lines, but rare labels have weights for few
@@ -133,7 +141,7 @@ def split_rows(W: np.ndarray, labels: int) -> Split | None:
     tails = aligned((1 + len(rows), width - HEAD), np.int16)
     tails[1:] = np.concatenate(parts) if parts else 0
     heads[rows, last] = np.arange(1, 1 + len(rows))
-    return Split(heads, tails, frozen(ours.astype(np.uint64)), frozen(theirs.astype(np.uint64)))
+    return heads, Tails(tails, frozen(np.stack([ours, theirs], axis=1).astype(np.uint64)))
 
 
 def numbers_of(values: TokenValues | None, V: np.ndarray) -> Numbers:
