@@ -203,6 +203,19 @@ def test_many_examples_of_few_weights_begin_with_a_sample(form, C):
     assert ascent.value <= found.certificate.primal * (1.0 + 1e-9)
 
 
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+def test_classes_far_apart_reach_the_gap_from_a_sample(C):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    X = 10.0 * np.eye(3)[y][:, :2] + 0.1 * rng.normal(size=(400, 2))
+    problem = JointSVM(Rows.of(X, bias=1.0), frozen(y), frozen(np.empty(0)), 3, C=C, tol=1e-4)
+    assert _can_sample(problem)
+    found = _solved(problem)
+    assert found.reached
+    Z = np.column_stack([X, np.ones(400)])
+    assert found.certificate.primal == pytest.approx(_primal(found.w, Z, y, problem.costs))
+
+
 @pytest.mark.parametrize("scale", [1.0, 16.0])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_digits_of_any_scale_reach_the_gap_with_the_default_limit(scale, C):

@@ -155,9 +155,13 @@ def _begin(ascent: JointAscent) -> tuple[np.ndarray, JointIterate]:
 
 
 def _begin_at(problem: JointSVM, W: np.ndarray) -> tuple[np.ndarray, JointIterate]:
-    """The same, with weights whose dual values are unknown."""
-    close = leads(scores_of_classes(problem.rows, W), problem.y) < _FAR_FROM_SAMPLE
-    which = np.flatnonzero(close & (problem.costs > 0.0))
+    """The same, with weights whose dual values are unknown.
+
+    Rounded corners may push all examples far away; so as many as the sample had take part at least.
+    """
+    lead = leads(scores_of_classes(problem.rows, W), problem.y)
+    last = np.partition(lead, _SAMPLE * W.size)[_SAMPLE * W.size]
+    which = np.flatnonzero((lead <= max(last, _FAR_FROM_SAMPLE)) & (problem.costs > 0.0))
     centre = np.zeros((problem.classes, len(which)))
     return which, JointIterate(_smoothed(problem, which), W, centre, _WIDTH_FROM_SAMPLE)
 

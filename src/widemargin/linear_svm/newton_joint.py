@@ -81,14 +81,16 @@ class JointIterate:
     ----------
     problem : SmoothedJoint
         The problem.
-    W, V : arrays (k, d + 1)
-        The weights, and those computed from the dual values; they are equal at the optimum.
+    W, gradient : arrays (k, d + 1)
+        The weights, and by how much they exceed those computed from the dual values.
+    primal, residual : float
+        The primal objective, and the gradient's part of the duality gap.
     centre, shares : arrays (k, n)
         The shares at which the last proximal step ended, and those of the current weights.
     costly : array (k, n)
         The shares times what an error costs.
     right : array (k, d + 1)
-        V, if no example had a share; V is this less the sum of `costly` times the rows.
+        The weights of dual values without shares; each share pulls at its class the other way.
     scores, shifts : arrays (k, n)
         The scores of every example, and those of the direction of the last step.
     tied : array
@@ -136,17 +138,10 @@ class JointIterate:
             self.scores, self.shares, self.tied,
         )  # fmt: skip
         np.multiply(self.shares, costs, out=self.costly)
-        self.V = self.right - weights_of_classes(self.problem.rows, self.costly)
-
-    @property
-    def primal(self) -> float:
-        """The primal objective."""
-        return 0.5 * float(np.sum(self.W**2)) + self.pull.loss
-
-    @property
-    def residual(self) -> float:
-        """The gradient's part of the duality gap."""
-        return 0.5 * float(np.sum((self.W - self.V) ** 2))
+        made = self.right - weights_of_classes(self.problem.rows, self.costly)
+        self.gradient = self.W - made
+        self.primal = 0.5 * float(np.vdot(self.W, self.W)) + self.pull.loss
+        self.residual = 0.5 * float(np.vdot(self.gradient, self.gradient))
 
     @property
     def gap(self) -> float:
@@ -173,7 +168,7 @@ class JointIterate:
     def direction(self) -> np.ndarray | None:
         """Return the Newton direction, or None if the matrix cannot be factorised."""
         k = self.problem.classes
-        g, m = self.W - self.V, int(self.pull.inside)
+        g, m = self.gradient, int(self.pull.inside)
         if m == 0:
             return -g
         if m > g.size:
@@ -214,12 +209,12 @@ class JointIterate:
         d = self.direction()
         if d is None:
             return False
-        first = float(np.sum(d * (self.W - self.V)))
+        first = float(np.vdot(d, self.gradient))
         if not first < 0.0:
             return False
         _, codes, _, costs = self.problem
         self.shifts = scores_of_classes(self.problem.rows, d)
-        line = (float(np.sum(self.W * d)), float(np.sum(d * d)), first)
+        line = (float(np.vdot(self.W, d)), float(np.vdot(d, d)), first)
         tau = find_joint_step(codes, costs, self.width, self.centre, self.scores, self.shifts, line)
         self.W = self.W + tau * d
         self.move(tau)
@@ -252,7 +247,7 @@ def iterate(point: JointIterate, tol: float) -> Iterator[float]:
     """
     for _ in range(_STEPS):
         gap, primal = point.gap, point.primal
-        yield gap / primal
+        yield gap / primal if primal > 0.0 else 0.0
         if gap <= tol * primal:
             return
         if point.settled:
