@@ -321,6 +321,7 @@ def _shell(*words: Any) -> None:
     from widemargin.cli.main import main
 
     ran = CliRunner().invoke(main, [str(word) for word in words], prog_name="widemargin")
+    gc.unfreeze()  # the program takes its process to end, and exempts all objects from collection
     assert ran.exit_code == 0, ran.output
 
 
