@@ -475,6 +475,7 @@ def test_update_learns_new_labels_and_features():
     pathlib.Path("new.svm").write_text("7 40:1 41:1\n" * 20 + vectors(20))
     done = run("update", "m.wm", "new.svm", "--epochs", "3")
     assert "learned from 40 more rows" in done.stdout
+    assert done.stdout.endswith("\n1 new class: 7\n")
     assert run("predict", "m.wm", "new.svm").stdout.split()[:20] == ["7"] * 20
     assert widemargin.load_model("m.wm").classes.tolist() == [-1, 1, 7]
     write("f.ft")

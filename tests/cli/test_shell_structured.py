@@ -434,7 +434,7 @@ def test_models_of_one_kind_do_not_do_for_another(folder):
         in run("tag", "lin.wm", "dev.conllu", code=1).output
     )
     assert (
-        "holds sentences (conllu): use --learner tagger"
+        "holds sentences (conllu): train on them with --learner tagger"
         in run("train", "train.conllu", code=1).output
     )
     run("test", "t.svm", "dev.conllu", code=1)

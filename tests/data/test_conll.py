@@ -235,7 +235,9 @@ def test_formats_are_recognised(text, format):
 
 def test_linear_learners_are_told_what_sentences_are():
     assert format_of("x", b"1.5\t2\tB\n2.5\t1\tS\n") == "tsv"
-    with pytest.raises(DataError, match=r"holds sentences \(conllu\): use --learner tagger"):
+    with pytest.raises(
+        DataError, match=r"holds sentences \(conllu\): train on them with --learner tagger"
+    ):
         format_of("x.conllu.gz", b"")
 
 

@@ -12,6 +12,7 @@ import pandas
 import pytest
 import scipy.sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from widemargin import DataError, OnlineLogistic, PassiveAggressive, Perceptron, load
 
@@ -168,6 +169,28 @@ def test_strings_new_names_and_other_orders_are_learned_from_as_before():
     assert_same(stream, expected)
     assert stream.n_features_in_ == len(stream.model_.feature_names) == 5
     assert [stream.predict_one(x) for x in odd] == [expected.predict_one(x) for x in odd]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_is_not_an_example_is_refused_and_says_what_is(known):
+    learner = Perceptron()
+    if known:
+        learner.learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y").learn_one({"a": 2.0}, "x")
+    else:
+        with pytest.raises(NotFittedError, match="call fit, partial_fit or learn_one first"):
+            learner.predict_one({"a": 1.0})
+    for bad in ([1, 2], "text"):
+        with pytest.raises(
+            DataError, match=f"a dict of names and values, found {type(bad).__name__}"
+        ):
+            learner.learn_one(bad, "x")
+        if known:
+            with pytest.raises(DataError, match="a dict of names and values"):
+                learner.predict_one(bad)
+    with pytest.raises(DataError, match="feature 'a' is None: expected a number or a string"):
+        learner.learn_one({"a": None}, "x")
+    if known:
+        assert learner.predict_one({"a": 1.0}) == "x"
 
 
 def test_a_name_that_comes_twice_counts_once_in_the_norm():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +12,13 @@ import numpy as np
 
 from widemargin.certificates.certificate import Certificate, CertificateTable
 from widemargin.cli import options
+from widemargin.cli.suspicions import suspect_labels
 from widemargin.data.datasets import Classes, Encoded, make_encoder, read_all
 from widemargin.data.readers.files import Files
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
 from widemargin.kernels.kernel import make_kernel, uses_of_kernel
+from widemargin.markup.words import several
 from widemargin.models.text_defaults import WHOLE
 from widemargin.separability.examples import certify_examples
 
@@ -37,6 +40,8 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     assert data is not None
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to separate")
+    for suspicion in suspect_labels(data):
+        click.echo(f"warning: {suspicion}", err=True)
     X, y = data.rows.to_matrix(), classes.values[data.codes]
     places = _Places(data, y)
     kernel = None
@@ -83,7 +88,8 @@ def _tell(found: Certificate, places: _Places) -> None:
         if found.margin is not None:
             click.echo(f"margin: {found.margin} (the largest that a hyperplane can have)")
         if found.extended is not None:
-            click.echo(f"a perceptron makes at most {found.bound:.6g} mistakes, in any order")
+            most = several(math.floor(found.bound), "mistake")
+            click.echo(f"a perceptron makes at most {most}, in any order")
         if len(found.support):
             click.echo(f"on the margin: {places.listed(found.support)}")
     elif found.verdict == "not separable":

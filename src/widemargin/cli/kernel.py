@@ -41,12 +41,6 @@ class KernelTrainer(RowTrainer):
         line = f"{self.estimator}, {model.rule} rule, {model.keep} kept, kernel {model.kernel}"
         return Section(figures, [line])
 
-    def describe_result(self, model: Any) -> Section:
-        """The number of support vectors."""
-        rest, vectors = super().describe_result(model), model.support.n
-        lines = [f"support vectors: {vectors}", *rest.lines]
-        return Section({"support_vectors": vectors, **rest.figures}, lines)
-
 
 class KernelPerceptronTrainer(KernelTrainer):
     """Trains a kernel perceptron."""
@@ -77,6 +71,12 @@ class KernelPerceptronTrainer(KernelTrainer):
             asked = HeldOutPoints(held_rows.widened(width), examples.held_out.codes)
         how = {"held_out": asked, "watch": watch, "checkpoints": checkpoints}
         return self._fitted(self._solve(fit_kernel_perceptron, rows, **how))
+
+    def describe_result(self, model: Any) -> Section:
+        """The number of support vectors."""
+        rest, vectors = super().describe_result(model), model.support.n
+        lines = [f"support vectors: {vectors:,}", *rest.lines]
+        return Section({"support_vectors": vectors, **rest.figures}, lines)
 
 
 class KernelSVMTrainer(KernelTrainer):
@@ -109,4 +109,5 @@ class KernelSVMTrainer(KernelTrainer):
         """The duality gap, and the number of support vectors."""
         found, rest = model.certificate, super().describe_result(model)
         figures = {"primal": found.primal, "dual": found.dual, "gap": found.gap}
-        return Section({**figures, **rest.figures}, [*str(found).split("\n"), *rest.lines])
+        figures |= {"support_vectors": model.support.n, **rest.figures}
+        return Section(figures, [*str(found).split("\n"), *rest.lines])

@@ -27,6 +27,10 @@ _OFTEN = 0.01
 _TOLD = 0.99
 #: ... and avoids this share of the mistakes made by guessing the most frequent label.
 _GAINED = 0.95
+#: More labels than this share of the rows are hardly classes, ...
+_MOST_LABELS = 0.5
+#: ... if there are at least this many rows.
+_ENOUGH_ROWS = 20
 
 
 def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
@@ -41,6 +45,7 @@ def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
     scaled : bool
         Whether the learner scales the features.
     """
+    yield from suspect_labels(data)
     if encoder is None or data.rows.n < _FEWEST:
         return
     step = -(-data.rows.n // _ROWS)
@@ -50,6 +55,16 @@ def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
         yield from _find_scales(matrix, encoder)
     if encoder.kind == "table":
         yield from _find_tellers(matrix, codes, encoder)
+
+
+def suspect_labels(data: Encoded) -> Iterator[str]:
+    """Warn if most rows have a label of their own: then these are probably not classes."""
+    labels, rows = len(np.unique(data.codes)), data.rows.n
+    if rows >= _ENOUGH_ROWS and labels > _MOST_LABELS * rows:
+        yield (
+            f"{labels:,} different labels in {rows:,} rows can hardly be classes; in a table,"
+            " --label names the column of the labels"
+        )
 
 
 def _find_scales(matrix: Any, encoder: Any) -> Iterator[str]:

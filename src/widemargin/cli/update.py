@@ -13,13 +13,14 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import Question
+from widemargin.cli.ask import SENTENCE_LEARNERS, Question
 from widemargin.cli.linear import settings_of
 from widemargin.cli.options import refuse_to_overwrite
 from widemargin.cli.progressive import Progressive, refuse_predictions
 from widemargin.data.datasets import Classes, read_all
 from widemargin.errors import DataError, DataWarning
 from widemargin.markup.words import several
+from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
@@ -28,11 +29,17 @@ from widemargin.online.fit import fit_linear, make_room
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 
+#: The largest number of new classes that are named.
+_NAMED = 10
+
 
 def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> int:
     """Train the model on more examples, and return the exit code."""
     began = time.monotonic()
     refuse_to_overwrite(target, given["force"])
+    learner = learner_of(path)
+    if learner in SENTENCE_LEARNERS:
+        raise DataError(f"{path}: {learner}s cannot be updated: train again on all sentences")
     question = Question(path, files, given, live=given["predictions"])
     model, encoder = _updatable(path, question.model, question.encoder), question.encoder
     if given.get("text") and encoder.kind == "text":
@@ -88,6 +95,10 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         click.echo(json.dumps(figures))
     elif not given["quiet"]:
         _tell(figures, learned)
+        new = classes.values[len(model.classes) :].tolist()
+        if new:
+            names = ", ".join(map(str, new[:_NAMED])) + (", ..." if len(new) > _NAMED else "")
+            click.echo(f"{several(len(new), 'new class')}: {names}")
     return 130 if watch.interrupted else 0
 
 

@@ -155,7 +155,10 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     def _fitted(self) -> Any:
         """The model, or an error if there is none yet."""
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
+            first = "fit, partial_fit or learn_one" if hasattr(self, "learn_one") else "fit"
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet: call {first} first"
+            )
         return self.model_
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.data.encode.labels import encode_labels
 from widemargin.data.encode.named import NamedFeatures
 from widemargin.data.rows import Rows
+from widemargin.errors import DataError
 from widemargin.estimators.linear import LinearLearner
 from widemargin.loops.linear.passes import Tally
 from widemargin.models.explanation import Explanation
@@ -53,7 +54,7 @@ class StreamLearner(LinearLearner):
                 if ready.learn(x, y):  # set directly, because __setattr__ looks for parameters
                     self.__dict__["n_features_in_"] = len(ready.features.names)
                 return self
-            except (KeyError, TypeError):  # the label is new, or not a label
+            except (KeyError, TypeError, AttributeError):  # a new label, or not a label or dict
                 pass
         self._learn_unprepared(x, y)
         self._ready = ready = self._prepare()
@@ -64,7 +65,9 @@ class StreamLearner(LinearLearner):
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Predict the label of one example; unknown feature names are ignored."""
         ready = self._ready
-        label = None if ready is None else ready.predict(x)
+        label = None
+        if ready is not None and isinstance(x, Mapping):
+            label = ready.predict(x)
         return self._predict_carefully(x) if label is None else label
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
@@ -175,6 +178,11 @@ class StreamLearner(LinearLearner):
 
     def _row(self, x: Mapping[str, Any], learn: bool = False) -> Rows:
         """Convert one example to a sparse row; with `learn`, new names get a column."""
+        if not isinstance(x, Mapping):
+            raise DataError(
+                f"one example is a dict of names and values, found {type(x).__name__}; for rows of"
+                " numbers, use partial_fit and predict"
+            )
         values, columns = self._features.convert(x, learn)
         rows = one_row(values, columns, 0.0, len(self._features.names))
         before = self.model_.bias if "model_" in vars(self) else None

@@ -32,7 +32,7 @@ from widemargin.loops.svm.primal import (
     slope_along,
 )
 
-# The constants below were chosen by hand. docs/design.md gives times measured with them (18 data
+# The constants below were chosen by hand. docs/decisions.md gives times measured with them (18 data
 # sets, both losses, C from 0.01 to 100, gaps of 1e-3 and 1e-6). The gap at the end is measured, so
 # they affect the time but not the quality of the result.
 

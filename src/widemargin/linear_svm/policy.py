@@ -15,8 +15,8 @@ from widemargin.linear_svm.steps import (
     Step,
 )
 
-# Chosen by hand; docs/design.md gives times measured with these values (18 data sets, both losses,
-# C from 0.01 to 100). Every fit ends with a measured gap, so they affect only the time.
+# Chosen by hand; docs/decisions.md gives times measured with these values (18 data sets, both
+# losses, C from 0.01 to 100). Every fit ends with a measured gap, so they affect only the time.
 
 #: The estimated number of remaining passes is capped at this many times the passes so far; the
 #: larger cap is for Newton steps in the primal, where little is lost if they fail.

@@ -30,7 +30,7 @@ from widemargin.loops.svm.dual import Sweep, combine, dual_pass
 from widemargin.online.passes import Pace
 from widemargin.online.scores import scores
 
-# The constants below were chosen by hand; docs/design.md gives times measured with them (18 data
+# The constants below were chosen by hand; docs/decisions.md gives times measured with them (18 data
 # sets, both losses, C from 0.01 to 100). They decide which step is tried and when. Every fit ends
 # with a measured gap, so they affect the time but not the quality of the result.
 

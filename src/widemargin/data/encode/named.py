@@ -119,7 +119,12 @@ class NamedFeatures:
         for name, value in x.items():
             if isinstance(value, str):
                 name, value = f"{name}={value}", 1.0
-            value = float(value)
+            try:
+                value = float(value)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"feature {name!r} is {value!r}: expected a number or a string"
+                ) from None
             if not math.isfinite(value):
                 raise DataError(
                     f"feature {name!r} is {value}: only finite numbers can be learned from"

@@ -74,8 +74,10 @@ def format_of(
     if found in CORPORA:
         raise DataError(
             f"{name}: holds sentences ({found}):"
-            " use --learner tagger, parser, annotator or tokenizer"
+            " train on them with --learner tagger, parser, annotator or tokenizer"
         )
+    if not head.strip():
+        raise DataError(f"{name}: no examples found")
     *most, last = among
     wanted = f"{', '.join(most)} or {last}" if most else last
     raise DataError(f"{name}: is {found}, where {wanted} is needed")

@@ -6,8 +6,8 @@ import numpy as np
 
 from widemargin.loops.jit import jit
 
-#: Rows that lie side by side and are read together; see "Shuffling in streams" in docs/design.md. A
-#: constant and a power of two: a division would cost more.
+#: Rows that lie side by side and are read together; see "Shuffling in streams" in
+#: docs/decisions.md. A constant and a power of two: a division would cost more.
 RUN = np.uint64(64)
 
 
