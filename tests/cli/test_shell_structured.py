@@ -424,6 +424,8 @@ def test_models_of_one_kind_do_not_do_for_another(folder):
     (folder / "t.svm").write_text("1 1:1\n-1 2:1\n")
     run("train", "t.svm", "--model", "lin.wm", "--quiet")
     assert "is a Tagger: use widemargin tag" in run("predict", "tag.wm", "t.svm", code=1).output
+    told = run("update", "tag.wm", "t.svm", code=1).output
+    assert "Taggers cannot be updated: train again on all sentences" in told
     told = run("parse", "tag.wm", "dev.conllu", code=1).output
     assert "is not a parser or annotator: it was made by the learner Tagger" in told
     assert "; use it with widemargin tag\n" in told

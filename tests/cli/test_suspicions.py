@@ -202,10 +202,9 @@ def test_the_column_of_the_labels_is_told_unless_it_was_given():
 
 
 def test_labels_that_most_rows_have_for_themselves():
-    rng = np.random.default_rng(0)
     with open("f.csv", "w") as file:
-        file.writelines(f"{i % 2},{x:.4f}\n" for i, x in enumerate(rng.normal(size=30)))
+        file.writelines(f"{i % 2},{500 + 7 * i}\n" for i in range(30))
     wanted = "warning: 30 different labels in 30 rows can hardly be classes; in a table, --label"
-    for told in (warned("f.csv"), run("certify", "f.csv", "--multiclass", "joint").stderr):
+    for told in (warned("f.csv"), run("certify", "f.csv", "--multiclass", "rest").stderr):
         assert told.startswith(wanted)
     assert "can hardly be classes" not in warned("f.csv", "--label", "1")

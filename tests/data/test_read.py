@@ -879,6 +879,8 @@ def test_the_format_is_known_from_the_name_or_the_first_lines(name, head, format
 def test_formats_that_do_not_do():
     assert format_of("a", b"some words\n", ("fasttext", "labelled-text", "text")) == "text"
     with pytest.raises(DataError, match=r"a.csv: is csv, where svmlight is needed"):
+        format_of("a.csv", b"1,2\n", ("svmlight",))
+    with pytest.raises(DataError, match=r"a.csv: no examples found"):
         format_of("a.csv", b"", ("svmlight",))
     with pytest.raises(DataError, match="cannot tell its format"):
         format_of("a", b"some words\nmore words\n")

@@ -187,8 +187,6 @@ def test_what_is_not_an_example_is_refused_and_says_what_is(known):
         if known:
             with pytest.raises(DataError, match="a dict of names and values"):
                 learner.predict_one(bad)
-    with pytest.raises(DataError, match="feature 'a' is None: expected a number or a string"):
-        learner.learn_one({"a": None}, "x")
     if known:
         assert learner.predict_one({"a": 1.0}) == "x"
 
@@ -264,9 +262,9 @@ def test_labels_that_are_none_are_refused(stream):
 
 def test_values_that_are_no_numbers_are_refused(stream):
     for value in (None, 1j, [1.0]):
-        with pytest.raises(TypeError):
+        with pytest.raises(DataError, match=r"feature 'x0' is .*: expected a number or a string"):
             stream.learn_one({"x0": value}, 1)
-        with pytest.raises(TypeError):
+        with pytest.raises(DataError, match="expected a number or a string"):
             stream.predict_one({"x0": value})
 
 

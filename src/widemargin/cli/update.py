@@ -37,9 +37,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     """Train the model on more examples, and return the exit code."""
     began = time.monotonic()
     refuse_to_overwrite(target, given["force"])
-    learner = learner_of(path)
-    if learner in SENTENCE_LEARNERS:
-        raise DataError(f"{path}: {learner}s cannot be updated: train again on all sentences")
+    _refuse_sentences(path)
     question = Question(path, files, given, live=given["predictions"])
     model, encoder = _updatable(path, question.model, question.encoder), question.encoder
     if given.get("text") and encoder.kind == "text":
@@ -95,10 +93,6 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         click.echo(json.dumps(figures))
     elif not given["quiet"]:
         _tell(figures, learned)
-        new = classes.values[len(model.classes) :].tolist()
-        if new:
-            names = ", ".join(map(str, new[:_NAMED])) + (", ..." if len(new) > _NAMED else "")
-            click.echo(f"{several(len(new), 'new class')}: {names}")
     return 130 if watch.interrupted else 0
 
 
@@ -157,19 +151,30 @@ def _answer_and_learn(
 
 
 def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -> None:
-    """Print a summary, and the threshold by which the model decides."""
+    """Print a summary, new classes, and the threshold by which the model decides."""
     click.echo(
         f"learned from {several(figures['rows'], 'more row')}:"
         f" {several(figures['mistakes'], 'mistake')} in {several(figures['epochs'], 'epoch')};"
         f" model saved to {figures['model']}",
         err=err,
     )
+    if count := figures.get("new_classes"):
+        names = ", ".join(map(str, learned.classes[-count:][:_NAMED].tolist()))
+        more = ", ..." if count > _NAMED else ""
+        click.echo(f"{several(count, 'new class')}: {names}{more}", err=err)
     if learned.threshold:
         click.echo(
             f"threshold: {say_threshold(learned)}, unchanged: it was chosen before these rows"
             " were learned",
             err=err,
         )
+
+
+def _refuse_sentences(path: str) -> None:
+    """Raise an error if the model was trained on sentences."""
+    learner = learner_of(path)
+    if learner in SENTENCE_LEARNERS:
+        raise DataError(f"{path}: {learner}s cannot be updated: train again on all sentences")
 
 
 def _updatable(path: str, model: LinearModel | KernelModel, encoder: Any) -> LinearModel:
