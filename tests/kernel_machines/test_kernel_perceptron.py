@@ -384,7 +384,8 @@ def test_no_more_than_the_budget_is_ever_stored(seed, B, forget, multiclass, cla
     y[:classes] = np.arange(classes)
     learner = within(forget, B, X, y, multiclass=multiclass, random_state=seed)
     assert len(learner.support_) <= B
-    assert len(set(learner.support_.tolist())) == len(learner.support_)
+    if forget == "projectron":  # the others store an example again if it is a mistake again
+        assert len(set(learner.support_.tolist())) == len(learner.support_)
     assert np.all(np.isfinite(learner.decision_function(X)))
 
 
