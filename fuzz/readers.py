@@ -39,6 +39,7 @@ _TABLES: list[dict[str, Any]] = [
     {"delimiter": ";", "decimal": ","},
     {"quote": False, "header": True},
 ]
+_MARKS = ("delimiter", "decimal", "quote", "header")
 _SENTENCES: list[dict[str, Any]] = [
     {},
     {"words": 2},
@@ -243,6 +244,8 @@ def _table(data: bytes, form: str) -> None:
     path = folder() / f"rows.{form}"
     path.write_bytes(data)
     how = _TABLES[len(data) % len(_TABLES)]
+    if form == "jsonl":  # where the marks between cells have no meaning
+        how = {name: value for name, value in how.items() if name not in _MARKS}
     # Which lines are bad depends on the types of the columns, and these on the first block.
     _table_rows(path, form, 48, how, skip_bad=_ALL)
     whole, cut = (_table_rows(path, form, block, how) for block in (1 << 24, 48))

@@ -225,3 +225,16 @@ def test_a_long_paragraph_in_small_pieces_is_looked_through_once(monkeypatch, co
         found = "".join(document.conllu() for document in annotator.stream(pieces, input))
         assert found == annotator.document(text, input).conllu()
         assert sum(sizes) < 2 * len(text)
+
+
+def test_names_of_features_that_do_not_unpack_are_told_when_they_are_needed(tmp_path):
+    words, tags = [["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]]
+    widemargin.Tagger(bits=8, epochs=1, random_state=0).fit(words, tags).save(tmp_path / "t.wm")
+    arrays, about = read_model_file(tmp_path / "t.wm")
+    assert len(arrays["names.bytes"])
+    arrays["names.bytes"] = arrays["names.bytes"] ^ np.uint8(255)
+    (tmp_path / "forged.wm").write_bytes(forged_model(arrays, about))
+    tagger = widemargin.load(tmp_path / "forged.wm")
+    assert len(tagger.tag(["the", "cat"])) == 2
+    with pytest.raises(ModelFileError, match="the names of the features are damaged"):
+        tagger.save(tmp_path / "again.wm")

@@ -98,6 +98,12 @@ def test_plain_text_has_as_many_sentences_with_nothing_to_skip(text):
     assert strict == patient
 
 
+def test_a_byte_order_mark_hides_no_line():
+    text = "\ufeff-DOCSTART- -X- O\n\nthe DT B-NP\n"
+    found = [read_conll(io.StringIO(text), skip_bad=most).sentences() for most in (0, 9)]
+    assert found == [[["the"]], [["the"]]]
+
+
 def test_what_is_wrong_with_all_sentences_is_not_skipped():
     with pytest.raises(DataError, match="whose words are in a fixed column"):
         read_conll(io.StringIO(""), format="conllu", words=2, skip_bad=1)

@@ -66,7 +66,7 @@ class SkippedSentences:
         parse : callable
             Reads a text of this format. Messages of its errors begin with file and line.
         """
-        lines = text.split("\n")
+        lines = text.removeprefix("\ufeff").split("\n")
         if not lines[-1]:
             lines.pop()  # the last line ended here
         blocks = _blocks(lines, single=format == "text")

@@ -11,6 +11,7 @@ import numpy as np
 
 from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
+from widemargin.errors import ModelFileError
 from widemargin.loops.sequences.templates import note_first
 from widemargin.modelfile import pack_strings, unpack_strings
 
@@ -135,12 +136,14 @@ def _unpack_names(arrays: dict[str, np.ndarray]) -> list[str]:
     """Undo `FeatureNames.pack`; before format 4, names were not compressed."""
     if "names.sizes" not in arrays:
         return unpack_strings("names", arrays)
-    parts = [
-        zlib.decompressobj().decompress(arrays[name].tobytes(), length)
-        for name, length in zip(
-            ("names.bytes", "names.sizes"), arrays["names.lengths"].tolist(), strict=True
-        )
-    ]
+    packed = zip(("names.bytes", "names.sizes"), arrays["names.lengths"].tolist(), strict=True)
+    try:
+        parts = [
+            zlib.decompressobj().decompress(arrays[name].tobytes(), length)
+            for name, length in packed
+        ]
+    except zlib.error as error:
+        raise ModelFileError(f"the names of the features are damaged: {error}") from None
     content, sizes = (
         np.frombuffer(part, kind) for part, kind in zip(parts, (np.uint8, np.uint32), strict=True)
     )
