@@ -65,9 +65,10 @@ class StreamLearner(LinearLearner):
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Predict the label of one example; unknown feature names are ignored."""
         ready = self._ready
-        label = None
-        if ready is not None and isinstance(x, Mapping):
-            label = ready.predict(x)
+        try:
+            label = None if ready is None else ready.predict(x)
+        except AttributeError:  # not a dict; checking first would slow down every call
+            label = None
         return self._predict_carefully(x) if label is None else label
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
