@@ -123,7 +123,7 @@ class _Ranges(http.server.SimpleHTTPRequestHandler):
     def _answer(self, body):
         path = pathlib.Path(self.translate_path(self.path))
         if not path.is_file():
-            self.send_error(404)
+            self.send_error(403 if path.name == "locked.svm" else 404)
             return
         content, asked = path.read_bytes(), self.headers.get("Range")
         first, last = 0, len(content) - 1
@@ -152,11 +152,15 @@ def test_a_web_server(local):
         assert_same_rows(address, local)
         learner = Perceptron(random_state=0, epochs=2)
         assert_same_bits(fit(learner, address, partitions=3), fit(learner, local, partitions=3))
-        with pytest.raises(DataError) as caught:
-            widemargin.read(address.replace("rows", "none"))
-        assert "none.svm: No such file" in str(caught.value)
-        assert "secret" not in str(caught.value)
+        for name, reason in (("none", "No such file"), ("locked", "the server answered 403")):
+            with pytest.raises(DataError) as caught:
+                widemargin.read(address.replace("rows", name))
+            assert f"{name}.svm: {reason}" in str(caught.value)
+            assert "secret" not in str(caught.value)
         server.shutdown()
+    with pytest.raises(DataError, match=r"rows\.svm: Cannot connect") as caught:
+        widemargin.read(address)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from partitioned import BreakingEngine, SendingEngine, assert_same_bits, fit, some_rows, write_rows
 
 import widemargin
-from widemargin import OnlineLogistic, PassiveAggressive, Perceptron
+from widemargin import Distributed, OnlineLogistic, PassiveAggressive, Perceptron
 from widemargin.distribute import mixing
 from widemargin.distribute.engine import SerialEngine, gather, tree
 
@@ -175,3 +175,8 @@ def test_what_partitions_may_hold(tmp_path):
     X, y = widemargin.read(paths[1:3])
     assert np.array_equal(found.predict(X), y)
     assert found.model_.mixture == ("touched", 2)
+
+
+def test_is_shown_as_the_call_that_makes_it():
+    learner = Distributed(Perceptron(random_state=0), client="local", partitions=3)
+    assert repr(learner) == "Distributed(Perceptron(random_state=0), partitions=3)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -113,6 +113,16 @@ class Distributed(NamedParameters):
     partitions: int | None = None
     mix: str = "touched"
     progress: bool | None = None
+
+    def __repr__(self) -> str:
+        """The call that makes it, without the client, which is a connection."""
+        given = ((field, getattr(self, field.name)) for field in fields(self)[1:])
+        named = [
+            f"{field.name}={value!r}"
+            for field, value in given
+            if value != field.default and field.name != "client"
+        ]
+        return f"Distributed({', '.join([repr(self.estimator), *named])})"
 
     def fit(
         self,

@@ -172,10 +172,21 @@ def _carefully(path: str, action: Any) -> Any:
         return action()
     except DataError:
         raise
-    except FileNotFoundError:
-        raise DataError(f"{shown(path)}: No such file or directory") from None
+    except FileNotFoundError as error:
+        raise DataError(f"{shown(path)}: {_why_not_found(error)}") from None
     except PermissionError:
         raise DataError(f"{shown(path)}: Permission denied") from None
     except Exception as error:  # drivers have their own exceptions
         told = " ".join(str(error).replace(path, shown(path)).split())
         raise DataError(f"{shown(path)}: {told or type(error).__name__}") from None
+
+
+def _why_not_found(error: FileNotFoundError) -> str:
+    """Why there is no such file; fsspec also says so if a server refuses or does not answer."""
+    cause = error.__cause__
+    status = getattr(cause, "status", 404)  # its full text has the address, and thus signatures
+    if status != 404:
+        return f"the server answered {status} {getattr(cause, 'message', '')}".rstrip()
+    if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError):
+        return str(cause)
+    return "No such file or directory"
