@@ -244,7 +244,10 @@ def model(data: bytes) -> None:
         assert str(error).isprintable(), str(error)
         return
     _ask(learner, name)
-    learner.save(path)
+    try:
+        learner.save(path)
+    except ModelFileError:  # what is unpacked only when it is needed may be damaged
+        return
     _ask(widemargin.load(path), name)
 
 

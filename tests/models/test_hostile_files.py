@@ -485,6 +485,27 @@ ROWS, LABELS = "training.log.example", "training.log.label"
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path):
+    learner = widemargin.Perceptron(keep="vote", random_state=0)
+    given = X, np.random.default_rng(1).integers(0, 3, 30)
+    stop_at_a_checkpoint(learner, given, tmp_path, monkeypatch)
+    forge_checkpoint(tmp_path, forge)
+    with pytest.raises((ModelFileError, DataError)):
+        learner.fit(*given, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"longest": [1]}, {"done": "1"}], ids=str)
+def test_a_checkpoint_of_a_tagger_that_does_not_fit_is_refused(change, monkeypatch, tmp_path):
+    tagger = widemargin.Tagger(bits=8, epochs=2, random_state=0)
+    given = [["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]]
+    stop_at_a_checkpoint(tagger, given, tmp_path, monkeypatch)
+    forge_checkpoint(tmp_path, lambda arrays, about: about["training"].update(change))
+    with pytest.raises((ModelFileError, DataError)):
+        tagger.fit(*given, checkpoint=tmp_path)
+
+
+def stop_at_a_checkpoint(learner, given, folder, monkeypatch):
+    """Train until the first checkpoint is written."""
+
     class StopError(Exception):
         pass
 
@@ -492,16 +513,17 @@ def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path)
         write(self, arrays, about)
         raise StopError
 
-    write, labels = Checkpoints.write, np.random.default_rng(1).integers(0, 3, 30)
-    learner = widemargin.Perceptron(keep="vote", random_state=0)
+    write = Checkpoints.write
     with monkeypatch.context() as often:
         often.setattr(Checkpoints, "write", stop)
         often.setattr(Checkpoints, "due", lambda self: True)
         with pytest.raises(StopError):
-            learner.fit(X, labels, checkpoint=tmp_path)
-    path = tmp_path / "checkpoint.wm"
+            learner.fit(*given, checkpoint=folder)
+
+
+def forge_checkpoint(folder, forge):
+    """Change a checkpoint; its digest is right again."""
+    [path] = folder.rglob("*.wm")
     arrays, about = read_model_file(path)
     forge(arrays, about)
     path.write_bytes(forged_model(arrays, about))
-    with pytest.raises((ModelFileError, DataError)):
-        learner.fit(X, labels, checkpoint=tmp_path)

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 
 from widemargin import Perceptron
+from widemargin.online.mistake_log import NO_LOG, Log, read_log
 
 
 def examples(n, width, classes, seed=0, density=0.2):
@@ -100,3 +101,12 @@ def test_a_copy_does_not_carry_the_index(duplicate):
     expected = learner.decision_function(matrix)
     assert len(pickle.dumps(learner)) == before
     np.testing.assert_array_equal(duplicate(learner).decision_function(matrix), expected)
+
+
+def test_a_log_of_other_types_in_a_file_is_read_as_ours():
+    columns = (np.array([1, 0], np.int32), np.array([1, -1], np.int8), np.ones(2, "f4"), np.ones(2))
+    log = read_log(
+        {f"log.{name}": column for name, column in zip(Log._fields, columns, strict=True)}, 2
+    )
+    assert [column.dtype for column in log] == [column.dtype for column in NO_LOG]
+    assert log.example.tolist() == [1, 0]

@@ -232,9 +232,13 @@ def test_names_of_features_that_do_not_unpack_are_told_when_they_are_needed(tmp_
     widemargin.Tagger(bits=8, epochs=1, random_state=0).fit(words, tags).save(tmp_path / "t.wm")
     arrays, about = read_model_file(tmp_path / "t.wm")
     assert len(arrays["names.bytes"])
-    arrays["names.bytes"] = arrays["names.bytes"] ^ np.uint8(255)
-    (tmp_path / "forged.wm").write_bytes(forged_model(arrays, about))
-    tagger = widemargin.load(tmp_path / "forged.wm")
-    assert len(tagger.tag(["the", "cat"])) == 2
-    with pytest.raises(ModelFileError, match="the names of the features are damaged"):
-        tagger.save(tmp_path / "again.wm")
+    for damage in (
+        {"names.bytes": arrays["names.bytes"] ^ np.uint8(255)},
+        {"names.lengths": arrays["names.lengths"] * 0},
+        {"names.lengths": arrays["names.lengths"] - [1, 0]},
+    ):
+        (tmp_path / "forged.wm").write_bytes(forged_model(arrays | damage, about))
+        tagger = widemargin.load(tmp_path / "forged.wm")
+        assert len(tagger.tag(["the", "cat"])) == 2
+        with pytest.raises(ModelFileError, match="the names of the features are damaged"):
+            tagger.save(tmp_path / "again.wm")

@@ -104,6 +104,13 @@ def test_a_byte_order_mark_hides_no_line():
     assert found == [[["the"]], [["the"]]]
 
 
+@pytest.mark.parametrize("text", ["\ufeff\ufeff", "\ufeff\ufeffa\n\nb\n", "a\n\n\ufeffb\n"])
+def test_only_the_first_byte_order_mark_is_left_out(text):
+    strict, patient = (read_conll(io.StringIO(text), skip_bad=most) for most in (0, 9))
+    assert strict.sentences() == patient.sentences()
+    assert sum(text.count("\ufeff") for text in strict.words) == text.count("\ufeff", 1)
+
+
 def test_what_is_wrong_with_all_sentences_is_not_skipped():
     with pytest.raises(DataError, match="whose words are in a fixed column"):
         read_conll(io.StringIO(""), format="conllu", words=2, skip_bad=1)

@@ -115,7 +115,7 @@ def read_log(arrays: dict[str, np.ndarray], examples: int) -> Log:
         whole = name in ("example", "label")
         check_shape(f"log.{name}", column, (len(log.example),), kinds="iu" if whole else "f")
     check_places("log.example", log.example, examples)
-    return log
+    return Log(*(column.astype(empty.dtype) for column, empty in zip(log, NO_LOG, strict=True)))
 
 
 @dataclass

@@ -10,6 +10,7 @@ import numpy as np
 from widemargin.data.rows import frozen
 from widemargin.modelfile import check_shape
 from widemargin.online.orders import EpochOrders
+from widemargin.parameters import check_kinds
 from widemargin.training.run import Counts, Training
 
 
@@ -157,6 +158,7 @@ class SentenceTraining(Training):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        check_kinds(about, done=int)
         for name, mine in self.carried().items():
             check_shape(name, arrays[name], mine.shape, kinds=mine.dtype.kind)
             mine[:] = arrays[name]

@@ -16,6 +16,8 @@ from widemargin.markup.words import several
 
 #: A byte that could not be decoded.
 _UNDECODED = re.compile("[\udc80-\udcff]")
+#: A byte order mark: it is removed where a text begins with it, once.
+_BOM = "\ufeff"
 #: A line that begins a document is not part of a sentence.
 _DOCUMENT = "-DOCSTART-"
 
@@ -66,7 +68,7 @@ class SkippedSentences:
         parse : callable
             Reads a text of this format. Messages of its errors begin with file and line.
         """
-        lines = text.removeprefix("\ufeff").split("\n")
+        lines = text.removeprefix(_BOM).split("\n")
         if not lines[-1]:
             lines.pop()  # the last line ended here
         blocks = _blocks(lines, single=format == "text")
@@ -81,7 +83,8 @@ class SkippedSentences:
 
         good = list(self._good(blocks, attempt))
         kept = [number for block in good for number in range(block.first, block.last)]
-        corpus = parse("\n".join(lines[number] for number in kept) + "\n" * bool(kept))
+        text = "\n".join(lines[number] for number in kept) + "\n" * bool(kept)
+        corpus = parse(_with_mark(text))
         return replace(corpus, lines=np.array([*kept, 0], np.int64)[corpus.lines - 1] + 1)
 
     def _attempt(self, text: str, source: str, parse: Parse) -> None:
@@ -91,7 +94,7 @@ class SkippedSentences:
             line = text.count("\n", 0, undecoded.start()) + 1
             byte = ord(undecoded.group()) - 0xDC00
             raise DataError(f"{source}:{line}: the byte 0x{byte:02x} is not in the encoding")
-        corpus = parse(text)
+        corpus = parse(_with_mark(text))
         if self.check is not None and len(corpus):
             self.check(corpus)
 
@@ -118,6 +121,11 @@ class SkippedSentences:
                 before = several(self.most, "bad sentence")
                 raise DataError(f"{error} ({before} skipped before)") from None
             self.flaws.append(str(error))
+
+
+def _with_mark(text: str) -> str:
+    """A part of a text, so that reading it does not take its first sign for a byte order mark."""
+    return f"{_BOM}{text}" if text.startswith(_BOM) else text
 
 
 def _blocks(lines: Sequence[str], single: bool) -> list[_Block]:

@@ -122,7 +122,7 @@ class FeatureNames:
     @classmethod
     def stored(cls, rows: np.ndarray, arrays: dict[str, np.ndarray]) -> FeatureNames:
         """Names from a file."""
-        return cls(lambda: (rows, _chooser(_unpack_names(arrays))))
+        return cls(lambda: (rows, _chooser(_unpack_names(arrays, len(rows)))))
 
     def __getstate__(self) -> dict[str, Any]:
         rows, make = self._prepared
@@ -132,23 +132,29 @@ class FeatureNames:
         self._prepare = lambda: (state["rows"], _chooser(state["names"]))
 
 
-def _unpack_names(arrays: dict[str, np.ndarray]) -> list[str]:
-    """Undo `FeatureNames.pack`; before format 4, names were not compressed."""
-    if "names.sizes" not in arrays:
-        return unpack_strings("names", arrays)
-    packed = zip(("names.bytes", "names.sizes"), arrays["names.lengths"].tolist(), strict=True)
+def _unpack_names(arrays: dict[str, np.ndarray], count: int) -> list[str]:
+    """Undo `FeatureNames.pack`, for this many names."""
     try:
-        parts = [
-            zlib.decompressobj().decompress(arrays[name].tobytes(), length)
-            for name, length in packed
-        ]
-    except zlib.error as error:
+        names = unpack_strings("names", _decompressed(arrays))
+        if len(names) != count:
+            raise ValueError(f"found {len(names)}, expected {count}")
+        return names
+    except (zlib.error, ValueError) as error:
         raise ModelFileError(f"the names of the features are damaged: {error}") from None
+
+
+def _decompressed(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The names as `pack_strings` makes them; before format 4, they were not compressed."""
+    if "names.sizes" not in arrays:
+        return arrays
+    packed = zip(("names.bytes", "names.sizes"), arrays["names.lengths"].tolist(), strict=True)
     content, sizes = (
-        np.frombuffer(part, kind) for part, kind in zip(parts, (np.uint8, np.uint32), strict=True)
+        # A limit of 0 would be none: a forged file must not fill the memory.
+        zlib.decompressobj().decompress(arrays[name].tobytes(), length) if length else b""
+        for name, length in packed
     )
-    ends = np.cumsum(sizes, dtype=np.int64)
-    return unpack_strings("names", {"names.bytes": content, "names.ends": ends})
+    ends = np.cumsum(np.frombuffer(sizes, np.uint32), dtype=np.int64)
+    return {"names.bytes": np.frombuffer(content, np.uint8), "names.ends": ends}
 
 
 def _chooser(names: list[str]) -> Make:

@@ -34,6 +34,7 @@ from widemargin.loops.sequences.tagging import (
 from widemargin.loops.sequences.templates import Index, enter_keys
 from widemargin.loops.steps import ERROR, Rule
 from widemargin.markup.brief import brief_repr
+from widemargin.parameters import check_kinds
 from widemargin.structured.sentence_training import Averaged, SentenceTraining, Spread
 from widemargin.structured.sentences import word_columns
 from widemargin.structured.tagger.weights import (
@@ -275,6 +276,7 @@ class TaggerTraining(SentenceTraining):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        check_kinds(about, longest=float)
         super().resume(arrays, about)
         self.longest = about["longest"]
 
