@@ -563,7 +563,7 @@ BAD = [
     (
         ["train", "f.csv", "--delimiter", ";"],
         1,
-        "(columns found: 'c0'); is there another delimiter?",
+        "(columns found: 'c1'); is there another delimiter?",
     ),
     (["train", "f.svm", "--delimiter", ";"], 2, "delimiter=';' has no effect for svmlight files"),
     (["train", "f.csv", "--drop", "9"], 1, "f.csv: no column"),

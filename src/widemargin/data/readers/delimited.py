@@ -14,10 +14,12 @@ from widemargin.data.readers.columns import (
     BLANKS,
     COMMA,
     FALSE,
+    FIRST,
     NUMBER,
     TRUE,
     CellError,
     TableOptions,
+    TableSchema,
 )
 from widemargin.errors import DataError
 from widemargin.markup.words import several
@@ -153,10 +155,12 @@ class Delimited(OneByOne):
         except CellError:
             second = []  # the error is reported, or skipped, when the line is read
         schema = self.options.schema
+        start = FIRST if schema is None else schema.first
+        unnamed = [f"c{i}" for i in range(start, start + len(first))]
         self.header = self._is_header(first, second)
         if self.header:
             self._check_header(block)
-            names = [name or f"c{i}" for i, name in enumerate(first)]
+            names = [name or other for name, other in zip(first, unnamed, strict=True)]
             twice = [name for i, name in enumerate(names) if name in names[:i]]
             if twice:
                 raise DataError(
@@ -164,11 +168,25 @@ class Delimited(OneByOne):
                 )
             self.names = names
             return block.part(1, len(block.starts))
-        self.names = [f"c{i}" for i in range(len(first))]
-        if schema is not None and not schema.header and len(first) == schema.width - 1:
-            every = [f"c{i}" for i in range(schema.width)]
-            self.names = [name for name in every if name != schema.label]
+        self.names = unnamed
+        if schema is not None and not schema.header and len(first) != schema.width > 0:
+            self.names = self._names_without_label(schema, block, len(first))
         return block
+
+    def _names_without_label(
+        self, schema: TableSchema, block: RecordBlock, found: int
+    ) -> list[str]:
+        """The names of unnamed columns of which only the label is missing."""
+        names = [f"c{i}" for i in range(schema.first, schema.first + schema.width)]
+        if schema.label in names:
+            names.remove(schema.label)
+        if found != len(names):
+            labelled = f" ({len(names)} without the labels)" * (len(names) < schema.width)
+            raise DataError(
+                f"{self.source}:{block.lines[0]}: {several(found, 'column')} without names, where"
+                f" the table learned from has {schema.width}{labelled}"
+            )
+        return names
 
     def _first_cells(self, block: RecordBlock, record: int) -> list[str]:
         cells = self._split(block.data, int(block.starts[record]))
