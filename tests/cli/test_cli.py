@@ -171,7 +171,9 @@ def test_ctrl_c_saves_what_was_learned_and_exits_130(tmp_path):
         text=True,
     )
     wait_for(tmp_path / "points" / "checkpoint.wm")
-    process.send_signal(signal.SIGINT)
+    for _ in range(5):  # a supervisor may signal the process and then its group
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
     try:
         told, errors = process.communicate(timeout=60)
     finally:
@@ -179,6 +181,42 @@ def test_ctrl_c_saves_what_was_learned_and_exits_130(tmp_path):
     assert process.returncode == 130, errors
     assert "stopped: interrupted" in told
     assert widemargin.load_model(tmp_path / "digits.wm").history.stopped == "interrupted"
+
+
+def test_ctrl_c_while_the_program_is_imported_is_one_line():
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import signal, sys\n"
+            "class Interrupting:\n"
+            "    def find_spec(self, name, *others):\n"
+            "        if name == 'click':\n"
+            "            signal.raise_signal(signal.SIGINT)\n"
+            "sys.meta_path.insert(0, Interrupting())\n"
+            "from widemargin.__main__ import main\n"
+            "main()",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "widemargin: interrupted before anything was done\n"
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        ("widemargin.cli.row_trainer.RowTrainer.read", " before anything was learned; no model"),
+        ("widemargin.cli.train.report", "; the model was saved to digits.wm before"),
+    ],
+)
+def test_ctrl_c_says_what_is_kept(tmp_path, monkeypatch, broken, told):
+    monkeypatch.setattr(broken, lambda *given: signal.raise_signal(signal.SIGINT))
+    done = run_shell(tmp_path, "train", "--epochs", "1", code=130)
+    assert done.stderr.startswith(f"widemargin: interrupted{told}")
+    assert (tmp_path / "digits.wm").exists() == ("saved to" in told)
 
 
 def test_progress_is_shown_on_a_terminal_and_only_there(tmp_path):

@@ -37,6 +37,13 @@ def _is_single(option: click.Parameter) -> bool:
 _OBJECTS = 50_000
 
 
+#: What Ctrl-C leaves, for commands that save something, unless the interrupt itself says more.
+_NOTHING_DONE = {
+    "train": " before anything was learned; no model was saved",
+    "update": "; the model was not changed",
+}
+
+
 class Program(click.Group):
     """Turns errors into one line and an exit code: 1 bad data or model, 2 usage, 130 Ctrl-C."""
 
@@ -86,8 +93,9 @@ class Program(click.Group):
             _end(str(error), 2)
         except MemoryError:
             _end("not enough memory", 1)
-        except KeyboardInterrupt:
-            _end("interrupted", 130)
+        except KeyboardInterrupt as error:
+            nothing = _NOTHING_DONE.get(str(ctx.invoked_subcommand), "")
+            _end(f"interrupted{str(error) or nothing}", 130)
 
 
 @contextlib.contextmanager

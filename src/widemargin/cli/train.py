@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from widemargin.cli.default_learner import make_trainer
@@ -13,7 +14,7 @@ from widemargin.cli.threshold import check_threshold, set_threshold, wanted_thre
 from widemargin.cli.trainer import Trainer
 from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
 from widemargin.training.checkpoints import Checkpoints
-from widemargin.training.progress import watched
+from widemargin.training.progress import Watcher, watched
 
 
 def train(
@@ -57,19 +58,34 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     selected = select(trainer)
     checkpoints = _open_checkpoints(trainer)
     shown = False if job.quiet or job.as_json else None
-    with watched(shown, trainer.epochs, table=True) as watch:
+    with (
+        watched(shown, trainer.epochs, table=True) as watch,
+        _saying_what_is_kept(watch, job.model),
+    ):
         model = trainer.fit(watch, checkpoints)
-    model.save(job.model)
-    if checkpoints is not None and not watch.interrupted:
-        checkpoints.remove()
-    # The model is already saved, so it is not lost if the threshold cannot be reached.
-    model, told = set_threshold(trainer, model, wanted)
-    if wanted is not None:
+        watch.close()
         model.save(job.model)
-    measured = trainer.measure(model)
-    found = selected.joined(told).joined(measured)
-    report(trainer, model, found, time.monotonic() - began)
+        watch.kept = True
+        if checkpoints is not None and not watch.interrupted:
+            checkpoints.remove()
+        # The model is already saved, so it is not lost if the threshold cannot be reached.
+        model, told = set_threshold(trainer, model, wanted)
+        if wanted is not None:
+            model.save(job.model)
+        measured = trainer.measure(model)
+        found = selected.joined(told).joined(measured)
+        report(trainer, model, found, time.monotonic() - began)
     return 130 if watch.interrupted else 0
+
+
+@contextmanager
+def _saying_what_is_kept(watch: Watcher, path: str) -> Iterator[None]:
+    """Add to KeyboardInterrupt whether the model was saved."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"the model was saved to {path} before" if watch.kept else "no model was saved"
+        raise KeyboardInterrupt(f"; {kept}") from None
 
 
 def _open_checkpoints(trainer: Trainer) -> Checkpoints | None:
