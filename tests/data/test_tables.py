@@ -99,7 +99,8 @@ BAD_CSV = [
     (b"a,a,label\n1,2,3\n", "f:1: two columns are called 'a'"),
     (b"", "f: no examples found"),
     (b"\n\n", "f: no examples found"),
-    (b"a,label\n", "f: no examples found"),
+    (b"a,label\n", "f: there are no rows, only the names of columns"),
+    (b"age,city\n", "f: there are no rows, only the names of columns"),
     (b"label\n1\n", "f: no column left to learn from (columns found: 'label'); is there another"
      " delimiter?"),
     (b"\xff\xfea\0", "f:1: the text is UTF-16; give the encoding utf-16, or convert the file"),

@@ -151,7 +151,7 @@ class Delimited(OneByOne):
         except CellError as bad:
             raise DataError(self._place(block, 0, bad.at) + bad.reason) from None
         try:
-            second = self._first_cells(block, 1) if len(block.starts) > 1 else []
+            second = self._first_cells(block, 1) if len(block.starts) > 1 else None
         except CellError:
             second = []  # the error is reported, or skipped, when the line is read
         schema = self.options.schema
@@ -200,7 +200,8 @@ class Delimited(OneByOne):
             except CellError as bad:
                 raise DataError(self._place(block, 0, at) + bad.reason) from None
 
-    def _is_header(self, first: Sequence[str], second: Sequence[str]) -> bool:
+    def _is_header(self, first: Sequence[str], second: Sequence[str] | None) -> bool:
+        """Whether the first line has names; `second` is None if it is the only line."""
         options = self.options
         if options.header is not None:
             return options.header
@@ -211,8 +212,11 @@ class Delimited(OneByOne):
         number = re.compile(f"{NUMBER}|{COMMA}")
         if any(number.fullmatch(cell) for cell in first):
             return False
-        named = any(cell.lower() in _HEADER_NAMES for cell in first)
-        return named or any(number.fullmatch(cell) for cell in second[: len(first)])
+        if any(cell.lower() in _HEADER_NAMES for cell in first):
+            return True
+        if second is None:  # one row would be of no use, so its cells are names without rows
+            return options.schema is None and len(first) > 1
+        return any(number.fullmatch(cell) for cell in second[: len(first)])
 
     def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
         """The columns of a block, read by Arrow; None if anything is doubtful."""

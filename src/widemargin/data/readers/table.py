@@ -187,7 +187,7 @@ class TableChunks:
             head[named] = head[named].part(1, len(head[named].starts))
         if not len(without_header.starts):
             if self._options.schema is None:
-                raise DataError(f"{self.source}: no examples found")
+                raise DataError(f"{self.source}: there are no rows, only the names of columns")
             return
         yield from self._parse_all(choice, without_header, head, blocks)
 
