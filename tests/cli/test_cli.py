@@ -85,16 +85,16 @@ def test_quiet_prints_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["train", "--epochs", "0"], 2, "epochs=0 must be a whole number"),
-        (["train", "--eta", "-1"], 2, "eta=-1.0 must be a positive number"),
-        (["train", "--batch", "many"], 2, "batch='many'"),
-        (["train", "--rule", "best"], 2, "rule='best' is unknown"),
+        (["train", "--epochs", "0"], 2, "--epochs 0 must be a whole number"),
+        (["train", "--eta", "-1"], 2, "--eta -1.0 must be a positive number"),
+        (["train", "--batch", "many"], 2, "--batch many"),
+        (["train", "--rule", "best"], 2, "--rule best is unknown"),
         (["train", "--l2", "0.1"], 2, "--l2 is not an option of the learner perceptron"),
-        (["train", "--C", "3"], 2, "--C has no effect with rule='perceptron', only with rule="),
-        (["train", "--rule", "pa1", "--power", "0.5"], 2, "--power has no effect with rule='pa1'"),
+        (["train", "--C", "3"], 2, "--C has no effect with --rule perceptron, only with --rule"),
+        (["train", "--rule", "pa1", "--power", "0.5"], 2, "--power has no effect with --rule pa1"),
         (["train", "--patience", "5", "--no-holdout"], 2, "--patience has no effect without"),
         (["train", "--learner", "logistic", "--C", "1"], 2, "--C is not an option of the learner"),
-        (["train", "--memory", "much"], 2, "--memory='much' must be a positive size"),
+        (["train", "--memory", "much"], 2, "--memory much must be a positive size"),
         (["train", "--learner", "pa", "--rule", "margin"], 2, "must be pa, pa1 or pa2"),
         (["train", "--keep", "none"], 2, "'none' is not one of"),
         (["train", "--model", "/no/such/folder/x.wm"], 1, "No such file or directory"),
@@ -112,7 +112,7 @@ def test_errors_are_one_line_with_an_exit_code(words, code, message, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["train", "--eta", "-1"], 2, "eta=-1.0 must be a positive number"),
+        (["train", "--eta", "-1"], 2, "--eta -1.0 must be a positive number"),
         (["train", "--model", "/no/such/folder/x.wm"], 1, "No such file or directory"),
     ],
 )

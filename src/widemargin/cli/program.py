@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from widemargin.cli.wording import in_shell_words
+
 
 class Command(click.Command):
     """A command that refuses an option given twice, instead of ignoring the first."""
@@ -66,8 +68,11 @@ class Program(click.Group):
             error.show()
             sys.exit(2)
         except click.UsageError as error:
-            command = error.ctx.command_path if error.ctx else "widemargin"
-            _end(f"{error.format_message()} (see {command} --help)", 2)
+            command, message = "widemargin", error.format_message()
+            if error.ctx is not None:
+                command = error.ctx.command_path
+                message = in_shell_words(message, error.ctx.command)
+            _end(f"{message} (see {command} --help)", 2)
         except click.Abort:
             _end("interrupted", 130)
         finally:
@@ -88,14 +93,19 @@ class Program(click.Group):
         except OSError as error:
             _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
         except (ClusterError, DataError, ModelFileError) as error:
-            _end(str(error), 1)
+            _end(self._reworded(error, ctx), 1)
         except ValueError as error:
-            _end(str(error), 2)
+            _end(self._reworded(error, ctx), 2)
         except MemoryError:
             _end("not enough memory", 1)
         except KeyboardInterrupt as error:
             nothing = _NOTHING_DONE.get(str(ctx.invoked_subcommand), "")
             _end(f"interrupted{str(error) or nothing}", 130)
+
+    def _reworded(self, error: Exception, ctx: click.Context) -> str:
+        """The message of an error, with options instead of the parameters in Python."""
+        command = self.get_command(ctx, str(ctx.invoked_subcommand))
+        return str(error) if command is None else in_shell_words(str(error), command)
 
 
 @contextlib.contextmanager
@@ -113,9 +123,12 @@ def _warnings_in_one_line() -> Iterator[None]:
                 usual(message, category, *place, **more)
                 return
             context = click.get_current_context(silent=True)  # other threads have none
-            if (context is None or not context.params.get("quiet")) and str(message) not in shown:
-                click.echo(f"widemargin: {message}", err=True)
-            shown.add(str(message))
+            told = str(message)
+            if context is not None:
+                told = in_shell_words(told, context.command)
+            if (context is None or not context.params.get("quiet")) and told not in shown:
+                click.echo(f"widemargin: {told}", err=True)
+            shown.add(told)
 
         warnings.showwarning = show
         yield

@@ -376,7 +376,7 @@ def infer_kind(
     elif part(COMMA) > 0.0 and part(f"{NUMBER}|{COMMA}") == 1.0:
         found, other = ("comma", ",") if decimal == "." else ("point", ".")
         refused = (
-            f"numbers with a decimal {found}, found {first!r}: give --decimal {other}"
+            f"numbers with a decimal {found}, found {first!r}: give --decimal '{other}'"
             f" (decimal={other!r}), or declare the column a category"
         )
     if refused:
