@@ -97,7 +97,11 @@ def test_quiet_prints_nothing(tmp_path):
         (["train", "--memory", "much"], 2, "--memory much must be a positive size"),
         (["train", "--learner", "pa", "--rule", "margin"], 2, "must be pa, pa1 or pa2"),
         (["train", "--keep", "none"], 2, "'none' is not one of"),
-        (["train", "--model", "/no/such/folder/x.wm"], 1, "No such file or directory"),
+        (
+            ["train", "--model", "/no/such/folder/x.wm"],
+            1,
+            "the folder /no/such/folder does not exist",
+        ),
         (["train", "--model", "/dev/null"], 1, "not a regular file"),
         (["fly"], 2, "No such command"),
     ],
@@ -113,7 +117,11 @@ def test_errors_are_one_line_with_an_exit_code(words, code, message, tmp_path):
     ("words", "code", "message"),
     [
         (["train", "--eta", "-1"], 2, "--eta -1.0 must be a positive number"),
-        (["train", "--model", "/no/such/folder/x.wm"], 1, "No such file or directory"),
+        (
+            ["train", "--model", "/no/such/folder/x.wm"],
+            1,
+            "the folder /no/such/folder does not exist",
+        ),
     ],
 )
 def test_a_real_process_ends_with_the_same_line_and_code(words, code, message, tmp_path):

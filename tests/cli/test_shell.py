@@ -569,7 +569,7 @@ BAD = [
     (["train", "f.csv", "--drop", "9"], 1, "f.csv: no column"),
     (["train", "f.svm", "--format", "jsonl"], 1, "f.svm:1"),
     (["train", "f.svm", "--valid", "missing.svm"], 1, "missing.svm: No such file"),
-    (["train", "f.svm", "--model", "no/m.wm"], 1, "no/m.wm: No such file or directory"),
+    (["train", "f.svm", "--model", "no/m.wm"], 1, "no/m.wm: the folder no does not exist"),
     (["train", "f.svm", "--model", "."], 1, "not a regular file"),
     (["train", "f.svm", "--checkpoint", "f.svm"], 1, "f.svm: File exists"),
     (["train", "f.svm", "--checkpoint", "other", "--resume"], 1, "is a model, not a checkpoint"),
@@ -661,7 +661,9 @@ def test_labels_that_are_unknown_are_mistakes_and_features_that_are_do_not_count
     known.write_text(vectors(20))
     right = json.loads(run("test", "m.wm", known, "--json").stdout)["accuracy"] * 20
     assert measured["accuracy"] == pytest.approx(right / 25)
-    assert "does not know, counted as mistakes: 5" in run("test", "m.wm", "new.svm").stdout
+    assert measured["unknown_label_rows"] == {"7": 5}
+    told = run("test", "m.wm", "new.svm").stdout
+    assert "does not know, counted as mistakes: 5\nthese labels: 7 (5)\n" in told
     wide = pathlib.Path("wide.svm")
     wide.write_text("".join(line + " 999:5\n" for line in vectors(20).splitlines()))
     assert run("predict", "m.wm", wide).stdout == run("predict", "m.wm", known).stdout

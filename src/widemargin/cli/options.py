@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,10 @@ force = click.option(
 
 
 def refuse_to_overwrite(path: str, forced: bool) -> None:
-    """Refuse to overwrite a file that is not a model, unless `--force` is given."""
+    """Refuse to overwrite a file that is not a model, unless `--force` is given.
+
+    A missing folder is reported, too, before anything is learned.
+    """
     from widemargin.modelfile import learner_of
     from widemargin.stores.addresses import exists, is_address, size_of
 
@@ -69,6 +73,9 @@ def refuse_to_overwrite(path: str, forced: bool) -> None:
         foreign = size > 0 and not learner_of(path)
     except OSError:  # saving will report the error
         return
+    folder = os.path.dirname(path)
+    if folder and not is_address(path) and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if foreign and not forced:
         raise click.UsageError(
             f"{path}: is not a widemargin model and would be overwritten; choose another name for"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -91,7 +93,7 @@ class Program(click.Group):
         except BrokenPipeError:
             raise  # the reader closed the pipe: click exits without a message
         except OSError as error:
-            _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+            _end(_say_what_is_missing(error) if error.filename else str(error), 1)
         except (ClusterError, DataError, ModelFileError) as error:
             _end(self._reworded(error, ctx), 1)
         except ValueError as error:
@@ -137,3 +139,11 @@ def _warnings_in_one_line() -> Iterator[None]:
 def _end(message: str, code: int) -> None:
     click.echo(f"widemargin: {' '.join(message.split())}", err=True)
     sys.exit(code)
+
+
+def _say_what_is_missing(error: OSError) -> str:
+    """The file of an error and its reason; for a missing file, whether its folder is missing."""
+    folder = os.path.dirname(os.fspath(error.filename))
+    if error.errno == errno.ENOENT and folder and not os.path.isdir(folder):
+        return f"{error.filename}: the folder {folder} does not exist"
+    return f"{error.filename}: {error.strerror}"

@@ -75,8 +75,8 @@ class ReadOptions:
         if self.format is not None:
             if self.format in CORPORA:
                 raise ValueError(
-                    f"format={self.format!r} is for sentences: choose a tagger, parser, annotator or"
-                    " tokenizer (--learner)"
+                    f"format={self.format!r} is for sentences: choose a tagger, parser, annotator"
+                    " or tokenizer (--learner)"
                 )
             check_choice("format", self.format, self.among)
         check_encoding(self.encoding)
