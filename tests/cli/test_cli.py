@@ -100,7 +100,7 @@ def test_quiet_prints_nothing(tmp_path):
         (
             ["train", "--model", "/no/such/folder/x.wm"],
             1,
-            "the folder /no/such/folder does not exist",
+            "folder /no/such/folder does not exist",
         ),
         (["train", "--model", "/dev/null"], 1, "not a regular file"),
         (["fly"], 2, "No such command"),
@@ -120,7 +120,7 @@ def test_errors_are_one_line_with_an_exit_code(words, code, message, tmp_path):
         (
             ["train", "--model", "/no/such/folder/x.wm"],
             1,
-            "the folder /no/such/folder does not exist",
+            "folder /no/such/folder does not exist",
         ),
     ],
 )
