@@ -545,6 +545,7 @@ def test_completion_for_each_shell():
 
 BAD = [
     (["train", "missing.svm"], 1, "missing.svm: No such file or directory"),
+    (["train", "m.wm"], 1, "m.wm: is a model, not examples"),
     (["train", "missing*.svm"], 1, "missing*.svm: no file matches"),
     (["train", "."], 1, ".: is a folder, not a file"),
     (["train", "empty.svm"], 1, "empty.svm: there are no examples"),

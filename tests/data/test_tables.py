@@ -96,14 +96,15 @@ BAD_CSV = [
     (b"d,label\n3/4/2020,q\n",
      "f:2: column 'd' holds dates or times, found '3/4/2020': neither numbers nor categories;"
      " drop it, or convert it to numbers first"),
-    (b"a,a,label\n1,2,3\n", "f:1: two columns are called 'a'"),
+    (b"a,a,label\n1,2,3\n", "f:1: two columns are called 'a'; rename or remove one"),
     (b"", "f: no examples found"),
     (b"\n\n", "f: no examples found"),
     (b"a,label\n", "f: there are no rows, only the names of columns"),
     (b"age,city\n", "f: there are no rows, only the names of columns"),
     (b"label\n1\n", "f: no column left to learn from (columns found: 'label'); is there another"
      " delimiter?"),
-    (b"\xff\xfea\0", "f:1: the text is UTF-16; give the encoding utf-16, or convert the file"),
+    (b"\xff\xfea\0", "f:1: the text is UTF-16; give the encoding (--encoding utf-16), or convert the"
+     " file"),
 ]  # fmt: skip
 BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a":[2],"label":1}\n',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ from widemargin.cli.report import report
 from widemargin.cli.selection import select
 from widemargin.cli.threshold import check_threshold, set_threshold, wanted_threshold
 from widemargin.cli.trainer import Trainer
+from widemargin.errors import DataError
 from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
+from widemargin.modelfile import learner_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher, watched
 
@@ -34,11 +37,19 @@ def train(
         The options given on the command line, as they were written.
     """
     began = time.monotonic()
+    _refuse_models(files)
     if given["quiet"]:
         compile_quietly()
     elif is_cold():
         tell_compiling(always=True)
     return run(make_trainer(learner, files, given, typed), began)
+
+
+def _refuse_models(files: Sequence[str]) -> None:
+    """Refuse to learn from a model."""
+    for path in files:
+        if os.path.isfile(path) and learner_of(path):
+            raise DataError(f"{path}: is a model, not examples; to train it further, use update")
 
 
 def run(trainer: Trainer, began: float | None = None) -> int:

@@ -164,7 +164,8 @@ class Delimited(OneByOne):
             twice = [name for i, name in enumerate(names) if name in names[:i]]
             if twice:
                 raise DataError(
-                    f"{self.source}:{block.lines[0]}: two columns are called {twice[0]!r}"
+                    f"{self.source}:{block.lines[0]}: two columns are called {twice[0]!r};"
+                    " rename or remove one"
                 )
             self.names = names
             return block.part(1, len(block.starts))
