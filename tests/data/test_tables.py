@@ -103,8 +103,8 @@ BAD_CSV = [
     (b"age,city\n", "f: there are no rows, only the names of columns"),
     (b"label\n1\n", "f: no column left to learn from (columns found: 'label'); is there another"
      " delimiter?"),
-    (b"\xff\xfea\0", "f:1: the text is UTF-16; give the encoding (--encoding utf-16), or convert the"
-     " file"),
+    (b"\xff\xfea\0", "f:1: the text is UTF-16; give the encoding (--encoding utf-16), or convert"
+     " the file"),
 ]  # fmt: skip
 BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a":[2],"label":1}\n',
