@@ -67,7 +67,7 @@ def test_trains_measures_and_resumes(rows, tmp_path):
         (["--dask", "local", "--learner", "svm", "--bias", "free"], "does not distribute"),
         (["--dask", "local", "--learner", "svm", "--mix", "uniform"], "--mix is not an option"),
         (["--dask", "local", "--learner", "kernel-svm"], "on a cluster, use one of perceptron, pa"),
-        (["--dask", "local", "--keep", "vote"], "keep='vote' logs every correction"),
+        (["--dask", "local", "--keep", "vote"], "--keep vote logs every correction"),
         (["--dask", "local", "--class-weight", "0=2"], "must be 'balanced'"),
     ],
 )

@@ -545,6 +545,7 @@ def test_completion_for_each_shell():
 
 BAD = [
     (["train", "missing.svm"], 1, "missing.svm: No such file or directory"),
+    (["train", "m.wm"], 1, "m.wm: is a model, not examples"),
     (["train", "missing*.svm"], 1, "missing*.svm: no file matches"),
     (["train", "."], 1, ".: is a folder, not a file"),
     (["train", "empty.svm"], 1, "empty.svm: there are no examples"),
@@ -559,22 +560,22 @@ BAD = [
     (["train", "f.csv", "--label", "lable"], 1, "f.csv: no column 'lable'; did you mean 'label'?"),
     (["train", "f.csv", "--label", "0"], 1, "f.csv: no column 0, counted from 1 (columns found:"),
     (["train", "f.csv", "--label", "6"], 1, "f.csv: no column 6, counted from 1 (columns found:"),
-    (["train", "f.csv", "--delimiter", "::"], 2, "delimiter='::' must be a tab or a single"),
+    (["train", "f.csv", "--delimiter", "::"], 2, "--delimiter '::' must be a tab or a single"),
     (
         ["train", "f.csv", "--delimiter", ";"],
         1,
-        "(columns found: 'c0'); is there another delimiter?",
+        "(columns found: 'c1'); is there another delimiter?",
     ),
-    (["train", "f.svm", "--delimiter", ";"], 2, "delimiter=';' has no effect for svmlight files"),
+    (["train", "f.svm", "--delimiter", ";"], 2, "--delimiter ';' has no effect for svmlight files"),
     (["train", "f.csv", "--drop", "9"], 1, "f.csv: no column"),
     (["train", "f.svm", "--format", "jsonl"], 1, "f.svm:1"),
     (["train", "f.svm", "--valid", "missing.svm"], 1, "missing.svm: No such file"),
-    (["train", "f.svm", "--model", "no/m.wm"], 1, "no/m.wm: No such file or directory"),
+    (["train", "f.svm", "--model", "no/m.wm"], 1, "no/m.wm: the folder no does not exist"),
     (["train", "f.svm", "--model", "."], 1, "not a regular file"),
     (["train", "f.svm", "--checkpoint", "f.svm"], 1, "f.svm: File exists"),
     (["train", "f.svm", "--checkpoint", "other", "--resume"], 1, "is a model, not a checkpoint"),
     (["train", "f.svm", "--resume"], 2, "--resume needs --checkpoint"),
-    (["train", "f.svm", "--memory", "lots"], 2, "--memory='lots' must be a positive size"),
+    (["train", "f.svm", "--memory", "lots"], 2, "--memory lots must be a positive size"),
     (["train", "f.svm", "--valid", "1.5"], 2, "--valid 1.5: expected a file, or a fraction"),
     (["train", "f.svm", "--valid", "0.1", "--stream"], 2, "cannot be split"),
     (["train", "f.svm", "--shuffle", "rows", "--stream"], 2, "shuffled in blocks"),
@@ -588,7 +589,7 @@ BAD = [
     (["train", "f.csv", "--ngrams", "2"], 2, "--ngrams has no effect for csv files without --text"),
     (["train", "f.txt", "--zero-based"], 2, "--zero-based has no effect for labelled-text files"),
     (["train", "f.txt", "--ngrams", "two"], 2, "--ngrams two: expected a number"),
-    (["train", "f.txt", "--ngrams", "0"], 2, "ngrams=0 must be"),
+    (["train", "f.txt", "--ngrams", "0"], 2, "--ngrams 0 must be"),
     (["train", "f.txt", "--ngrams", "3-1"], 2, "ngrams=(3, 1) must be"),
     (["train", "f.txt", "--bits", "99"], 2, "--bits"),
     (["train", "f.svm", "--no-such-option"], 2, "No such option"),
@@ -661,7 +662,9 @@ def test_labels_that_are_unknown_are_mistakes_and_features_that_are_do_not_count
     known.write_text(vectors(20))
     right = json.loads(run("test", "m.wm", known, "--json").stdout)["accuracy"] * 20
     assert measured["accuracy"] == pytest.approx(right / 25)
-    assert "does not know, counted as mistakes: 5" in run("test", "m.wm", "new.svm").stdout
+    assert measured["unknown_label_rows"] == {"7": 5}
+    told = run("test", "m.wm", "new.svm").stdout
+    assert "does not know, counted as mistakes: 5\nthese labels: 7 (5)\n" in told
     wide = pathlib.Path("wide.svm")
     wide.write_text("".join(line + " 999:5\n" for line in vectors(20).splitlines()))
     assert run("predict", "m.wm", wide).stdout == run("predict", "m.wm", known).stdout

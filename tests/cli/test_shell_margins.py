@@ -79,7 +79,7 @@ def test_pairs_of_several_classes_keep_their_own_lines(run, tmp_path):
     (tmp_path / "three.svm").write_text("\n".join(rows) + "\n")
     found = json.loads(run("certify", "three.svm", "--json"))
     assert found["verdict"] == "not separable"
-    clash = found["parts"]["(1, 2)"]
+    clash = next(part for part in found["parts"] if part["question"] == [1, 2])
     assert clash["verdict"] == "not separable"
     assert sorted(clash["examples"]) == ["three.svm:3", "three.svm:4"]
 

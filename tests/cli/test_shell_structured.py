@@ -118,6 +118,8 @@ def test_a_pipe_is_text_unless_the_format_says_otherwise(folder, monkeypatch, ca
     run(*TAGGER, "chunks.txt", "--model", "c.wm", "--quiet")
     with pytest.raises(DataError, match="this model needs more than words; give --format"):
         piped("the dog\na cat\n", "c.wm")
+    (folder / "raw.txt").write_text("the dog barks\na cat sleeps\n")
+    assert "raw.txt: may be text" in run("tag", "c.wm", "raw.txt", code=1).stderr
     assert piped("the DET O\ndog NOUN O\n", "c.wm", format="conll").startswith("the DET B-NP\n")
 
 
@@ -168,7 +170,7 @@ def test_folds_of_sentences_refuse_what_has_no_effect(folder):
     ):
         assert said in run(*TAGGER, "train.conllu", "--folds", "3", *words, code=2).output
     told = run(*TAGGER, "train.conllu", "--folds", "100000", code=2).output
-    assert "folds=100000 must be a whole number from 2 to" in told
+    assert "--folds 100000 must be a whole number from 2 to" in told
 
 
 def test_spans_of_folds_are_told_by_their_f1(folder):
@@ -281,7 +283,7 @@ def test_smaller_models(folder):
 
 
 def test_what_a_smaller_model_costs_is_told(folder):
-    text = "a N X\n\n" * 4 + "b N Y\n\n" * 4
+    text = "a\tN\tX\n\n" * 4 + "b\tN\tY\n\n" * 4
     (folder / "plain.txt").write_text(text, encoding="utf-8")
     words = [*TAGGER, "plain.txt", "--prune", "100", "--model", "m.wm"]
     said = run(*words).stdout

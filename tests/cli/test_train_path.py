@@ -84,6 +84,21 @@ def test_every_option_is_in_one_group_of_the_help():
     assert re.search(r"--l2 FLOAT .*\n? *\[logistic\]", told)
 
 
+def test_messages_name_options_not_parameters_of_python(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.svm").write_text("1 1:1\n-1 2:1\n")
+    for words, told in [
+        (("--C", "-3", "--learner", "pa"), "--C -3.0 must be a positive number"),
+        (("--learner", "pa", "--rule", "pa", "--C", "3"), "--rule pa, only with --rule pa1 or pa2"),
+        (("--delimiter", ";"), "--delimiter ';' has no effect for svmlight files"),
+        (("--format", "conll"), "--format conll is for sentences"),
+    ]:
+        assert told in run("train", "f.svm", *words, code=2).stderr
+    assert run("predict", "C=3.wm", "f.svm", code=1).stderr.startswith(
+        "widemargin: C=3.wm: No such"
+    )
+
+
 @each_learner
 def test_an_option_of_another_learner_is_refused_by_name(learner):
     options = {option.name: option for option in main.commands["train"].params}
@@ -116,14 +131,17 @@ def test_an_option_of_another_learner_is_refused_by_name(learner):
         (["f.svm", "--no-header"], "--no-header has no effect for svmlight files"),
         (["f.svm", "--learner", "svm", "--idf"], "--idf has no effect for svmlight files"),
         (["f.svm", "--valid", "0.1", "--no-holdout"], "--no-holdout has no effect with --valid"),
-        (["f.svm", "--C", "1"], "--C has no effect with rule='perceptron', only with rule='pa1'"),
+        (["f.svm", "--C", "1"], "--C has no effect with --rule perceptron, only with --rule pa1"),
         (["f.svm", "--patience", "5"], "--patience has no effect without held-out rows"),
         (["f.svm", "--patience", "5", "--no-holdout"], "--patience has no effect without early"),
         (["f.svm", "--patience", "5", "--stream"], "cannot be split: give --valid a file"),
-        (["f.svm", "--learner", "kernel-svm", "--coef0", "1"], "--coef0 has no effect with kernel"),
+        (
+            ["f.svm", "--learner", "kernel-svm", "--coef0", "1"],
+            "--coef0 has no effect with --",
+        ),
         (["f.conllu", "--learner", "tagger", "--shuffle", "once"], "must be blocks or no"),
         (["f.conllu", "--learner", "tagger", "--column", "a", "--column", "b"], "one column"),
-        (["f.conllu", "--learner", "parser", "--C", "1"], "--C has no effect with system="),
+        (["f.conllu", "--learner", "parser", "--C", "1"], "--C has no effect with --system"),
         (["f.conllu", "--learner", "parser", "--tags", "a,b,c,d"], "one to 3 different columns"),
     ],
 )

@@ -74,7 +74,7 @@ def test_conllu_tokens_are_words_only():
 def test_columns_have_the_names_of_their_shared_tasks():
     assert read("a NN B-NP\n").names == ["word", "pos", "chunk"]
     assert read("a\tO\n").names == ["word", "ner"]
-    assert read("a B C O\n").names == ["word", "pos", "chunk", "ner"]
+    assert read("a B C O\n", format="conll").names == ["word", "pos", "chunk", "ner"]
     assert read("a 1 2 3 O\n", format="conll").names == ["word", "2", "3", "4", "5"]
     assert read("a 1 O\n", columns=["w", "x", "y"]).names == ["w", "x", "y"]
     corpus = read("a NN B-NP\nb VB O\n")
@@ -241,12 +241,25 @@ def test_linear_learners_are_told_what_sentences_are():
         format_of("x.conllu.gz", b"")
 
 
+@pytest.mark.parametrize("text", ["the dog\na cat\n", "the dog\n\na cat\n"])
+def test_lines_of_words_are_not_taken_for_columns(text, tmp_path):
+    (tmp_path / "raw.txt").write_text(text)
+    told = r"raw\.txt: may be text, .* or columns, .*; give the format \(--format\), text or conll$"
+    for skip_bad in (0, 2):
+        with pytest.raises(DataError, match=told):
+            read_conll(tmp_path / "raw.txt", skip_bad=skip_bad)
+    assert read_conll(tmp_path / "raw.txt", plain=True).format == "text"
+    assert read(text, format="conll").words == ["the", "a"]
+    assert read(text, columns=["word", "pos"]).column("pos") == ["dog", "cat"]
+    assert read("the dog\na cat\n\none fish\nnow then\n").names == ["word", "ner"]
+
+
 def test_other_complaints():
-    assert read("é O\n".encode("latin-1"), encoding="latin-1").words == ["é"]
+    assert read("é\tO\n".encode("latin-1"), encoding="latin-1").words == ["é"]
     with pytest.raises(DataError, match="no column 'upos'; it has word, ner"):
-        read("a O\n").column("upos")
+        read("a\tO\n").column("upos")
     with pytest.raises(DataError, match="no column 3, only columns 1 to 2"):
-        read("a O\n").column(3)
+        read("a\tO\n").column(3)
     with pytest.raises(DataError, match="has 2 columns, but the names given are a, b, c"):
         read("a O\n", columns=["a", "b", "c"])
     with pytest.raises(DataError, match="sentence 1: 2 cells in 'word', 1 in 'tag'"):

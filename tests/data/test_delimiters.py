@@ -126,7 +126,7 @@ def test_decimal_commas_in_both_faces(tmp_path, monkeypatch):
     assert told["accuracy"] == own.score("t.csv") > 0.9
     answers = run("predict", "m.wm", "t.csv", "--decimal", ",").stdout.split()
     assert answers == own.predict("t.csv").tolist()
-    message = r"t.csv:2:1: column 'temperature': expected a number, found '.*'; give --decimal ,"
+    message = r"t.csv:2:1: column 'temperature': expected a number, found '.*'; give --decimal ','"
     with pytest.raises(DataError, match=message):
         found.predict("t.csv")
     with pytest.raises(DataError, match="column 'day' holds dates"):

@@ -88,7 +88,7 @@ def test_the_shell_reads_and_asks_in_any_encoding(tmp_path):
     told = run_shell(tmp_path, "test", "b.wm", "a.txt", "--encoding", "latin-1").stdout
     assert "8 of 8 right" in told
     told = run_shell(tmp_path, "train", "b.txt", "--encoding", "utf-99", code=2).stderr
-    assert "encoding='utf-99' is unknown" in told
+    assert "--encoding utf-99 is unknown" in told
     told = run_shell(tmp_path, "train", "--encoding", "latin-1", code=2).stderr
     assert "--encoding has no effect without FILES to read" in told
 

@@ -96,13 +96,15 @@ BAD_CSV = [
     (b"d,label\n3/4/2020,q\n",
      "f:2: column 'd' holds dates or times, found '3/4/2020': neither numbers nor categories;"
      " drop it, or convert it to numbers first"),
-    (b"a,a,label\n1,2,3\n", "f:1: two columns are called 'a'"),
+    (b"a,a,label\n1,2,3\n", "f:1: two columns are called 'a'; rename or remove one"),
     (b"", "f: no examples found"),
     (b"\n\n", "f: no examples found"),
-    (b"a,label\n", "f: no examples found"),
+    (b"a,label\n", "f: there are no rows, only the names of columns"),
+    (b"age,city\n", "f: there are no rows, only the names of columns"),
     (b"label\n1\n", "f: no column left to learn from (columns found: 'label'); is there another"
      " delimiter?"),
-    (b"\xff\xfea\0", "f:1: the text is UTF-16; give the encoding utf-16, or convert the file"),
+    (b"\xff\xfea\0", "f:1: the text is UTF-16; give the encoding (--encoding utf-16), or convert"
+     " the file"),
 ]  # fmt: skip
 BAD_JSONL = [
     (b'{"a":1,"label":0}\n{"a":[2],"label":1}\n',
@@ -270,15 +272,15 @@ def test_bad_lines_are_skipped_and_counted_up_to_a_number(chunk_bytes, threads):
     chunks, reader = read(content, chunk_bytes=chunk_bytes, threads=threads, skip_bad=4)
     assert reader.bad == [
         "f:18: 2 cells, expected 3",
-        "f:401:1: column 'c0': 'inf' is not a finite number",
-        "f:402:3: column 'c1': the byte 0xff is not UTF-8; give the encoding (latin-1, perhaps)",
-        "f:1000:5: column 'c2': the label is missing",
+        "f:401:1: column 'c1': 'inf' is not a finite number",
+        "f:402:3: column 'c2': the byte 0xff is not UTF-8; give the encoding (latin-1, perhaps)",
+        "f:1000:5: column 'c3': the label is missing",
     ]
     rows, labels, at = examples(chunks)
     kept = [i for i in range(1000) if i not in bad]
     assert at == [i + 1 for i in kept]
     assert labels == [i % 2 for i in kept]
-    assert [row["c0"] for row in rows] == kept
+    assert [row["c1"] for row in rows] == kept
     with pytest.raises(DataError, match=r"^f:1000:5: .* \(3 bad lines skipped before\)$"):
         read(content, chunk_bytes=chunk_bytes, threads=threads, skip_bad=3)
 
@@ -482,7 +484,7 @@ def test_lines_are_those_on_which_examples_start(cells, size):
     rows, labels, lines = examples(chunks)
     records = naive_records(text)
     assert lines == [line for line, _ in records]
-    assert [[row["c0"], label] for row, label in zip(rows, labels, strict=True)] == [
+    assert [[row["c1"], label] for row, label in zip(rows, labels, strict=True)] == [
         cells for _, cells in records
     ]
 
@@ -526,13 +528,13 @@ ODD_CELLS += [
     "\0",
 ]
 ODD_LINES = [
-    '{"c0":1,"c1":"x","c2":"p"}',
-    '{"c1":" x ","c0":2.5,"c2":"q"}',
-    '{"c0":null,"c1":"?","c2":"p"}',
-    *('{"c2":"p","z":[1]}', "{}", '{"c2":null}', '{"c2":1}', '{"c0":NaN,"c2":"p"}', "null", " "),
-    *('{"c0":1e400,"c2":"p"}', '{"c0":1,"c0":2,"c2":"p"}', '{"c2":"p"}{"c2":"q"}', '{"c2":"p"'),
-    *('{"c2":"p"} null', "}", '{"c2":"p"}{"c0":', "2}", '{"c1":true,"c2":"p"}', '{"c2":"p"}\r'),
-    *('{"c1":"\\u0000","c2":"p"}', ' {"c2":"p"} ', '{"c1":"\\ud800","c2":"p"}'),
+    '{"c1":1,"c2":"x","c3":"p"}',
+    '{"c2":" x ","c1":2.5,"c3":"q"}',
+    '{"c1":null,"c2":"?","c3":"p"}',
+    *('{"c3":"p","z":[1]}', "{}", '{"c3":null}', '{"c3":1}', '{"c1":NaN,"c3":"p"}', "null", " "),
+    *('{"c1":1e400,"c3":"p"}', '{"c1":1,"c1":2,"c3":"p"}', '{"c3":"p"}{"c3":"q"}', '{"c3":"p"'),
+    *('{"c3":"p"} null', "}", '{"c3":"p"}{"c1":', "2}", '{"c2":true,"c3":"p"}', '{"c3":"p"}\r'),
+    *('{"c2":"\\u0000","c3":"p"}', ' {"c3":"p"} ', '{"c2":"\\ud800","c3":"p"}'),
 ]
 
 
@@ -541,8 +543,8 @@ ODD_LINES = [
 @tries(100)
 def test_arrow_and_plain_python_read_the_same(form, data, size, skip_bad):
     kinds = [data.draw(st.sampled_from(["number", "boolean", "category", "text"])) for _ in "ab"]
-    columns = tuple(Column(f"c{i}", kind) for i, kind in enumerate(kinds))
-    schema = TableSchema(columns, "c2", "string", header=False, width=3)
+    columns = tuple(Column(f"c{i}", kind) for i, kind in enumerate(kinds, 1))
+    schema = TableSchema(columns, "c3", "string", header=False, width=3)
     if form == "jsonl":
         line = st.sampled_from(ODD_LINES[:3]) | st.sampled_from(ODD_LINES)
     else:
@@ -623,7 +625,7 @@ def test_a_header_is_seen(content, options, header):
         sum(chunk.n for chunk in chunks) == content.count(b"\n") + (b"\n" not in content) - header
     )
     if not header:
-        assert set(chunks[0].raw.column_names) <= {"c0", "c1", "c2"}
+        assert set(chunks[0].raw.column_names) <= {"c1", "c2", "c3"}
 
 
 @pytest.mark.parametrize(
@@ -726,9 +728,32 @@ def test_the_schema_of_training_is_used_for_other_files():
 def test_files_without_header_may_lack_the_label_when_predicting():
     _, reader = read(b"1,2,3\n0,5,6\n", label=0)
     chunks, _ = read(b"2,3\n5,6\n", schema=reader.schema, need_label=False)
-    assert examples(chunks)[0] == [{"c1": 2.0, "c2": 3.0}, {"c1": 5.0, "c2": 6.0}]
+    assert examples(chunks)[0] == [{"c2": 2.0, "c3": 3.0}, {"c2": 5.0, "c3": 6.0}]
     chunks, _ = read(b"1,2,3\n", schema=reader.schema, need_label=False)
-    assert examples(chunks)[:2] == ([{"c1": 2.0, "c2": 3.0}], [1])
+    assert examples(chunks)[:2] == ([{"c2": 2.0, "c3": 3.0}], [1])
+
+
+def test_files_without_header_have_as_many_columns_as_the_table_learned_from():
+    _, reader = read(b"1,2,3\n0,5,6\n", label=0)
+    for content, found in [(b"1,2,3,4\n", "4 columns"), (b"2\n", "1 column")]:
+        told = f"^f:1: {found} without names, .* learned from has 3 \\(2 without the labels\\)$"
+        for need_label in (False, True):
+            with pytest.raises(DataError, match=told):
+                read(content, schema=reader.schema, need_label=need_label)
+    with pytest.raises(DataError, match="no column 'c1', which the model needs"):
+        read(b"2,3\n", schema=reader.schema)
+
+
+def test_unnamed_columns_of_older_models_are_counted_from_0():
+    _, reader = read(b"1,2,3\n0,5,6\n")
+    told = reader.schema.describe()
+    assert [told["columns"][0][0], told["label"], told.pop("first")] == ["c1", "c3", 1]
+    told |= {"columns": [["c0", "number"], ["c1", "number"]], "label": "c2"}
+    older = TableSchema.restore(told)
+    for content in (b"7,8,9\n", b"7,8\n"):
+        chunks, _ = read(content, schema=older, need_label=False)
+        assert examples(chunks)[0] == [{"c0": 7.0, "c1": 8.0}]
+    assert read(b",b,c\n1,2,3\n")[1].schema.columns[0].name == "c1"
 
 
 # Texts -------------------------------------------------------------------------------------------
@@ -919,7 +944,7 @@ def test_labels_that_all_differ_are_no_classes(size):
     with pytest.raises(DataError) as caught:
         read(content, chunk_bytes=size)
     assert str(caught.value) == (
-        "f: column 'c2' has 1000 different labels in 1000 examples;"
+        "f: column 'c3' has 1000 different labels in 1000 examples;"
         " name the column that holds the classes (label)"
     )
 

@@ -380,10 +380,10 @@ def test_options_of_files_have_no_effect_for_frames(frame):
 def test_files_without_names(folder):
     people().to_csv("plain.csv", index=False, header=False)
     clf = wm.TableClassifier(random_state=0).fit("plain.csv")
-    assert clf.feature_names_in_.tolist() == ["c0", "c1", "c2", "c3"]
+    assert clf.feature_names_in_.tolist() == ["c1", "c2", "c3", "c4"]
     assert clf.score("plain.csv") > 0.9
     with pytest.raises(
-        wm.DataError, match=r"no column 'c0', .*c0 is the first column of a file without"
+        wm.DataError, match=r"no column 'c1', .*c1 is the first column of a file without"
     ):
         clf.predict(people())
     with pytest.raises(

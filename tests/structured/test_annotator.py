@@ -346,7 +346,8 @@ def test_the_shell_goes_from_a_treebank_to_trees(tmp_path) -> None:  # type: ign
     assert f"{bad}:3: the byte 0xff is not utf-8" in refused.stderr
     odd = run("parse", model, text, "--margins", code=2)
     assert "--margins has no effect for an annotator" in odd.stderr
-    run("train", "--learner", "annotator", train, "--valid", "0.1", "--model", model, code=2)
+    for asked in (("--valid", "0.1"), ("--no-holdout",)):
+        run("train", "--learner", "annotator", train, *asked, "--model", model, code=2)
     done = run(
         "train", "--learner", "annotator", train, "--valid", train, "--small", "--model", model
     )

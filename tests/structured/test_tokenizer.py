@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from shell import run
 
 from widemargin import load
+from widemargin.data.readers.conllout import conll_text
 from widemargin.errors import DataError, ModelFileError
 from widemargin.structured import Tagger, Tokenizer, load_tokenizer, read_conll
 from widemargin.structured.tokenizer import boundaries, cuts
@@ -274,6 +275,13 @@ def test_a_long_paragraph_is_divided_into_pieces_of_tokens() -> None:
     assert set(starts.tolist()) <= set(pieces.tolist())
     assert np.diff(pieces).min() > 0
     assert np.diff(pieces).max() <= boundaries._LONGEST
+
+
+def test_comments_at_the_end_belong_to_no_sentence() -> None:
+    after = "# newpar\n# text = Another sentence.\n"
+    corpus = read(treebank() + after)
+    assert len(read_paragraphs(corpus)) == 1
+    assert conll_text(corpus, {}).endswith(after)
 
 
 def test_paragraphs_of_one_sentence_leave_sentences_to_characters() -> None:

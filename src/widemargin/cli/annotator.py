@@ -100,6 +100,11 @@ class AnnotatorTrainer(SentenceTrainer):
                 "--valid of an annotator must be another treebank: paragraphs of the same text are"
                 " too similar for some of them to be held out"
             )
+        if given.get("no_holdout"):
+            raise click.UsageError(
+                "--no-holdout has no effect: an annotator holds nothing out unless --valid names a"
+                " treebank"
+            )
         self.params.pop("validation", None)
         self.fitted = Annotator(**self.params)
 
@@ -118,6 +123,13 @@ class AnnotatorTrainer(SentenceTrainer):
         """Train all stages."""
         found = self.fitted.fit(self.corpus, valid=self.held_out, watch=watch).model_
         return self.make_smaller(found)
+
+    def measure(self, model: Any) -> Section:
+        """The results on another treebank, or that there was none."""
+        if self.held_out is None:
+            told = "not measured: nothing is held out unless --valid names another treebank"
+            return super().measure(model).joined(Section({}, [told]))
+        return super().measure(model)
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
         """Score all annotations, predicted from raw text."""

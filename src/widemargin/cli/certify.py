@@ -144,11 +144,15 @@ class _Places:
 
 
 def _figures(found: Any, places: _Places) -> dict[str, Any]:
-    """The result for JSON; with several classes, an object for each question."""
+    """The result for JSON; with several classes, a list of questions.
+
+    A question is a pair of classes, or the class that is to be separated from the rest.
+    """
     if isinstance(found, CertificateTable):
-        parts = {
-            str(which): _figures(part, places.of(which)) for which, part in found.parts.items()
-        }
+        parts = [
+            {"question": _plain(which), **_figures(part, places.of(which))}
+            for which, part in found.parts.items()
+        ]
         return {"verdict": found.verdict, "parts": parts}
     return {
         "verdict": found.verdict,
@@ -163,3 +167,8 @@ def _figures(found: Any, places: _Places) -> dict[str, Any]:
         "found_by": found.found_by,
         "seconds": found.seconds,
     }
+
+
+def _plain(which: Any) -> Any:
+    """A label, or a pair of labels, for JSON."""
+    return np.array(which).tolist()

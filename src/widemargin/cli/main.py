@@ -490,9 +490,10 @@ def completion(shell: str) -> None:
     "--token",
     multiple=True,
     envvar="WIDEMARGIN_TOKEN",
-    help="A token that clients must send; required unless only this machine can connect. May be"
-    " given several times, or in the environment variable WIDEMARGIN_TOKEN, which other users"
-    " cannot see.",
+    help="A secret that clients must send in each request (Authorization: Bearer TOKEN); required"
+    " if --host lets other machines connect. May be given several times. Other users of this"
+    " machine can see command lines, so prefer --token-file or the environment variable"
+    " WIDEMARGIN_TOKEN.",
 )
 @click.option("--token-file", metavar="FILE", help="A file of tokens, one per line.")
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,10 @@ force = click.option(
 
 
 def refuse_to_overwrite(path: str, forced: bool) -> None:
-    """Refuse to overwrite a file that is not a model, unless `--force` is given."""
+    """Refuse to overwrite a file that is not a model, unless `--force` is given.
+
+    A missing folder is reported, too, before anything is learned.
+    """
     from widemargin.modelfile import learner_of
     from widemargin.stores.addresses import exists, is_address, size_of
 
@@ -69,6 +73,9 @@ def refuse_to_overwrite(path: str, forced: bool) -> None:
         foreign = size > 0 and not learner_of(path)
     except OSError:  # saving will report the error
         return
+    folder = os.path.dirname(path)
+    if folder and not is_address(path) and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if foreign and not forced:
         raise click.UsageError(
             f"{path}: is not a widemargin model and would be overwritten; choose another name for"
@@ -89,8 +96,9 @@ _KERNELS = [
     click.option("--degree", type=int, help="Degree of the poly kernel (default: 3)."),
     click.option(
         "--gamma",
-        help="Scale of the kernel: a number, scale or auto (default: scale; 1 for poly, except"
-        " with kernel-svm).",
+        help="Factor of the distance, or in poly of the dot product: a number; scale,"
+        " which is 1 / (features * variance of their values); or auto, which is 1 / features"
+        " (default: scale; 1 for poly with kernel-perceptron).",
     ),
     click.option("--sigma", type=float, help="Width of the kernel; gamma is then 1/(2 sigma^2)."),
     click.option(
@@ -164,8 +172,9 @@ _ENCODING = [
     ),
     click.option(
         "--interactions",
-        help="Tables and VW files: columns or namespaces to multiply, such as age*hours,kind*sex;"
-        " : stands for any (like -q in VW).",
+        help="Tables and VW files: pairs of columns (tables) or namespaces (VW) whose products are"
+        " added as features, such as age*hours,kind*sex. A colon stands for every column or"
+        " namespace: age*: pairs age with each, :*: all with all, as -q does in VW.",
     ),
     click.option(
         "--zero-based/--one-based",
@@ -196,8 +205,9 @@ _ENCODING = [
     click.option(
         "--idf/--no-idf",
         default=None,
-        help="Texts: give rare words more weight (default: on if no learner is named and all"
-        " examples are in memory; words not seen in training are then ignored).",
+        help="Texts: multiply the weight of each n-gram by its inverse document frequency, so that"
+        " rare ones count more; n-grams that did not occur in training are then ignored (default:"
+        " --idf if --learner is not given and all examples fit in memory, otherwise --no-idf).",
     ),
 ]
 words = click.option(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
+
+from widemargin.cli.wording import in_shell_words
 
 
 class Command(click.Command):
@@ -37,6 +41,13 @@ def _is_single(option: click.Parameter) -> bool:
 _OBJECTS = 50_000
 
 
+#: What Ctrl-C leaves, for commands that save something, unless the interrupt itself says more.
+_NOTHING_DONE = {
+    "train": " before anything was learned; no model was saved",
+    "update": "; the model was not changed",
+}
+
+
 class Program(click.Group):
     """Turns errors into one line and an exit code: 1 bad data or model, 2 usage, 130 Ctrl-C."""
 
@@ -59,8 +70,11 @@ class Program(click.Group):
             error.show()
             sys.exit(2)
         except click.UsageError as error:
-            command = error.ctx.command_path if error.ctx else "widemargin"
-            _end(f"{error.format_message()} (see {command} --help)", 2)
+            command, message = "widemargin", error.format_message()
+            if error.ctx is not None:
+                command = error.ctx.command_path
+                message = in_shell_words(message, error.ctx.command)
+            _end(f"{message} (see {command} --help)", 2)
         except click.Abort:
             _end("interrupted", 130)
         finally:
@@ -79,15 +93,21 @@ class Program(click.Group):
         except BrokenPipeError:
             raise  # the reader closed the pipe: click exits without a message
         except OSError as error:
-            _end(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+            _end(_say_what_is_missing(error) if error.filename else str(error), 1)
         except (ClusterError, DataError, ModelFileError) as error:
-            _end(str(error), 1)
+            _end(self._reworded(error, ctx), 1)
         except ValueError as error:
-            _end(str(error), 2)
+            _end(self._reworded(error, ctx), 2)
         except MemoryError:
             _end("not enough memory", 1)
-        except KeyboardInterrupt:
-            _end("interrupted", 130)
+        except KeyboardInterrupt as error:
+            nothing = _NOTHING_DONE.get(str(ctx.invoked_subcommand), "")
+            _end(f"interrupted{str(error) or nothing}", 130)
+
+    def _reworded(self, error: Exception, ctx: click.Context) -> str:
+        """The message of an error, with options instead of the parameters in Python."""
+        command = self.get_command(ctx, str(ctx.invoked_subcommand))
+        return str(error) if command is None else in_shell_words(str(error), command)
 
 
 @contextlib.contextmanager
@@ -105,9 +125,12 @@ def _warnings_in_one_line() -> Iterator[None]:
                 usual(message, category, *place, **more)
                 return
             context = click.get_current_context(silent=True)  # other threads have none
-            if (context is None or not context.params.get("quiet")) and str(message) not in shown:
-                click.echo(f"widemargin: {message}", err=True)
-            shown.add(str(message))
+            told = str(message)
+            if context is not None:
+                told = in_shell_words(told, context.command)
+            if (context is None or not context.params.get("quiet")) and told not in shown:
+                click.echo(f"widemargin: {told}", err=True)
+            shown.add(told)
 
         warnings.showwarning = show
         yield
@@ -116,3 +139,11 @@ def _warnings_in_one_line() -> Iterator[None]:
 def _end(message: str, code: int) -> None:
     click.echo(f"widemargin: {' '.join(message.split())}", err=True)
     sys.exit(code)
+
+
+def _say_what_is_missing(error: OSError) -> str:
+    """The file of an error and its reason; for a missing file, whether its folder is missing."""
+    folder = os.path.dirname(os.fspath(error.filename))
+    if error.errno == errno.ENOENT and folder and not os.path.isdir(folder):
+        return f"{error.filename}: the folder {folder} does not exist"
+    return f"{error.filename}: {error.strerror}"

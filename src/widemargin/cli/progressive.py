@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -63,17 +64,24 @@ class Progressive:
         self.counts, self.answered = Counts(), 0
         self.labelled = self.right = 0
 
-    def run(self) -> None:
-        """Predict and learn until the end of the examples, or Ctrl-C."""
-        before = signal.signal(signal.SIGINT, self._note)
+    @contextmanager
+    def heeding_interrupts(self) -> Iterator[None]:
+        """Let Ctrl-C end `run`, but nothing else, so that what was learned can be saved."""
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, self._note)
         try:
-            for chunk in self._chunks():
-                labels = self._learn(chunk)
-                self.answered += len(labels)
-                sys.stdout.write("\n".join(labels) + "\n")
-                sys.stdout.flush()
+            yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+    def run(self) -> None:
+        """Predict and learn until the end of the examples, or Ctrl-C."""
+        for chunk in self._chunks():
+            labels = self._learn(chunk)
+            self.answered += len(labels)
+            sys.stdout.write("\n".join(labels) + "\n")
+            sys.stdout.flush()
 
     def result(self) -> tuple[LinearModel, History]:
         """The model so far, and the history of this update."""

@@ -42,10 +42,11 @@ def load_sentence_model(path: str, *wanted: str) -> Any:
     if learner not in (wanted or _HOMES):
         *others, last = map(str.lower, wanted or _HOMES)
         kind = f"{', '.join(others)} or {last}" if others else last
-        from widemargin.cli.ask import SENTENCE_LEARNERS
+        from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER
 
-        command = SENTENCE_LEARNERS.get(learner)
-        used = f"; use it with widemargin {command}" if command else ""
+        used = f"; use it with widemargin {SENTENCE_LEARNERS.get(learner, 'predict')}"
+        if learner == TASK_LEARNER:
+            used = ""
         raise ModelFileError(f"{path}: is not a {kind}: it was made by the learner {learner}{used}")
     module, name = _HOMES[learner].split(":")
     return restore(path, arrays, about, getattr(import_module(module), name).of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from widemargin.online.scores import best_class
 
 #: A confusion table of more classes than this does not fit a terminal.
 SHOWN = 12
+#: The number of labels unknown to the model to name.
+_UNKNOWN = 5
 
 
 def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
@@ -36,6 +39,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     classes, k = Classes(model.classes), len(model.classes)
     confusion = np.zeros((k + 1, k), np.int64)
     ranked: list[tuple[np.ndarray, np.ndarray]] = []
+    unknown: Counter[str] = Counter()
     for chunk, rows in question.chunks():
         if chunk.labels is None:
             schema = getattr(model.encoder, "schema", None)
@@ -47,6 +51,8 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
             raise DataError(
                 f"{chunk.source}:{chunk.lines[missing[0]]}: has no label to test against"
             )
+        strange = chunk.labels.codes[answers < 0]
+        unknown.update(map(str, chunk.labels.values[strange].tolist()))
         scores = model.decision_function(rows, question.threads)
         confusion += confusion_of(answers, best_class(scores), k)
         if k == 2:
@@ -60,9 +66,10 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         curves = curves_of_model(model.classes, codes, scores)
     if given["as_json"]:
         two = {"threshold": model.threshold, **ranking_figures(curves)} if k == 2 else {}
-        click.echo(json.dumps({**_figures(measures), **two}))
+        named = {"unknown_label_rows": dict(unknown.most_common())} if unknown else {}
+        click.echo(json.dumps({**_figures(measures), **named, **two}))
         return
-    _print(measures)
+    _print(measures, unknown)
     if curves is not None:
         click.echo("\n" + "\n".join(tell_ranking(curves, measures, model)))
 
@@ -91,7 +98,7 @@ def _figures(measures: Measures) -> dict[str, Any]:
     return figures
 
 
-def _print(measures: Measures) -> None:
+def _print(measures: Measures, unknown: Counter[str]) -> None:
     low, high = measures.accuracy_interval
     click.echo(
         f"accuracy {measures.accuracy:.4f} (95 % interval {low:.4f} to {high:.4f}),"
@@ -107,10 +114,12 @@ def _print(measures: Measures) -> None:
             f"  {measures.f1[i]:.4f}  {each[i][0]:.4f} to {each[i][1]:.4f}"
             f"  {int(measures.support[i]):>6}"
         )
-    unknown = int(measures.confusion[-1].sum())
     if unknown:
+        some = ", ".join(f"{label} ({rows})" for label, rows in unknown.most_common(_UNKNOWN))
+        more = f", and {len(unknown) - _UNKNOWN} more" if len(unknown) > _UNKNOWN else ""
         click.echo(
-            f"\nrows with a label that the model does not know, counted as mistakes: {unknown}"
+            "\nrows with a label that the model does not know, counted as mistakes:"
+            f" {unknown.total()}\nthese labels: {some}{more}"
         )
     if len(measures.labels) <= SHOWN:
         print_confusion(measures)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from widemargin.cli.default_learner import make_trainer
@@ -11,9 +13,11 @@ from widemargin.cli.report import report
 from widemargin.cli.selection import select
 from widemargin.cli.threshold import check_threshold, set_threshold, wanted_threshold
 from widemargin.cli.trainer import Trainer
+from widemargin.errors import DataError
 from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
+from widemargin.modelfile import learner_of
 from widemargin.training.checkpoints import Checkpoints
-from widemargin.training.progress import watched
+from widemargin.training.progress import Watcher, watched
 
 
 def train(
@@ -33,11 +37,19 @@ def train(
         The options given on the command line, as they were written.
     """
     began = time.monotonic()
+    _refuse_models(files)
     if given["quiet"]:
         compile_quietly()
     elif is_cold():
         tell_compiling(always=True)
     return run(make_trainer(learner, files, given, typed), began)
+
+
+def _refuse_models(files: Sequence[str]) -> None:
+    """Refuse to learn from a model."""
+    for path in files:
+        if os.path.isfile(path) and learner_of(path):
+            raise DataError(f"{path}: is a model, not examples; to train it further, use update")
 
 
 def run(trainer: Trainer, began: float | None = None) -> int:
@@ -57,19 +69,34 @@ def run(trainer: Trainer, began: float | None = None) -> int:
     selected = select(trainer)
     checkpoints = _open_checkpoints(trainer)
     shown = False if job.quiet or job.as_json else None
-    with watched(shown, trainer.epochs, table=True) as watch:
+    with (
+        watched(shown, trainer.epochs, table=True) as watch,
+        _saying_what_is_kept(watch, job.model),
+    ):
         model = trainer.fit(watch, checkpoints)
-    model.save(job.model)
-    if checkpoints is not None and not watch.interrupted:
-        checkpoints.remove()
-    # The model is already saved, so it is not lost if the threshold cannot be reached.
-    model, told = set_threshold(trainer, model, wanted)
-    if wanted is not None:
+        watch.close()
         model.save(job.model)
-    measured = trainer.measure(model)
-    found = selected.joined(told).joined(measured)
-    report(trainer, model, found, time.monotonic() - began)
+        watch.kept = True
+        if checkpoints is not None and not watch.interrupted:
+            checkpoints.remove()
+        # The model is already saved, so it is not lost if the threshold cannot be reached.
+        model, told = set_threshold(trainer, model, wanted)
+        if wanted is not None:
+            model.save(job.model)
+        measured = trainer.measure(model)
+        found = selected.joined(told).joined(measured)
+        report(trainer, model, found, time.monotonic() - began)
     return 130 if watch.interrupted else 0
+
+
+@contextmanager
+def _saying_what_is_kept(watch: Watcher, path: str) -> Iterator[None]:
+    """Add to KeyboardInterrupt whether the model was saved."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"the model was saved to {path} before" if watch.kept else "no model was saved"
+        raise KeyboardInterrupt(f"; {kept}") from None
 
 
 def _open_checkpoints(trainer: Trainer) -> Checkpoints | None:

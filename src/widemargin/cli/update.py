@@ -40,17 +40,16 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     _refuse_sentences(path)
     question = Question(path, files, given, live=given["predictions"])
     model, encoder = _updatable(path, question.model, question.encoder), question.encoder
-    if given.get("text") and encoder.kind == "text":
-        raise click.UsageError(
-            "the model was trained on fastText or label<TAB>text files: update it with such files"
-        )
+    _refuse_texts(given, encoder)
     settings = settings_of(model, epochs=given["epochs"] or 1, validation=0.0, start="zero")
     rng = _generator_of(model)
     table = replace(question.files.options.table, need_label=not given["predictions"])
     question.files.options = replace(question.files.options, table=table)
     if given["predictions"]:
         refuse_predictions(path, settings, given)
-        return _answer_and_learn(Progressive(question, model, settings, rng), target, given, began)
+        progressive = Progressive(question, model, settings, rng)
+        with progressive.heeding_interrupts():
+            return _answer_and_learn(progressive, target, given, began)
     classes = Classes(model.classes)
     data = read_all(question.files, encoder, classes, learn=True, observe=False)
     if data is None or np.any(data.codes < 0):
@@ -70,16 +69,17 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
             first_row=before,
             watch=watch,
         )
-    learned = replace(
-        model,
-        classes=classes.values,
-        state=state,
-        keep=settings.keep,
-        history=_with_more(model.history, more),
-        generator_state=rng.bit_generator.state,
-        threshold=kept_threshold(model, classes.values),
-    )
-    learned.save(target)
+        learned = replace(
+            model,
+            classes=classes.values,
+            state=state,
+            keep=settings.keep,
+            history=_with_more(model.history, more),
+            generator_state=rng.bit_generator.state,
+            threshold=kept_threshold(model, classes.values),
+        )
+        watch.close()
+        learned.save(target)
     figures = {
         "rows": rows.n,
         "epochs": len(more),
@@ -94,6 +94,14 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     elif not given["quiet"]:
         _tell(figures, learned)
     return 130 if watch.interrupted else 0
+
+
+def _refuse_texts(given: Mapping[str, Any], encoder: Any) -> None:
+    """Raise an error for --text if the texts are not in a column of a table."""
+    if given.get("text") and encoder.kind == "text":
+        raise click.UsageError(
+            "the model was trained on fastText or label<TAB>text files: update it with such files"
+        )
 
 
 def _with_more(history: History, more: History) -> History:

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from widemargin.training.history import History
+from widemargin.training.interrupts import Interrupts
 from widemargin.training.run import Moment
 
 #: Work shorter than this needs no progress line.
@@ -25,10 +26,18 @@ _HEADS = ("epoch", "mistakes", "updates", "loss", "held out", "seconds")
 
 
 class Watcher:
-    """Shows the progress of a fit, and returns True, to stop it, once Ctrl-C was pressed."""
+    """Shows the progress of a fit, and returns True, to stop it, once Ctrl-C was pressed.
+
+    Attributes
+    ----------
+    interrupted : bool
+        Whether Ctrl-C was pressed.
+    kept : bool
+        Whether what was learned is safe, so that Ctrl-C need not wait. The caller sets it.
+    """
 
     def __init__(self, visible: bool, epochs: int, table: bool = False) -> None:
-        self.interrupted = False
+        self.interrupted = self.kept = False
         self._visible, self._epochs, self._table = visible, epochs, table
         self._began = time.monotonic()
         self._last = (self._began, 0)
@@ -41,6 +50,12 @@ class Watcher:
         if self._visible and time.monotonic() - self._began > _QUIET_SECONDS:
             self._show(moment)
         return self.interrupted
+
+    def interrupt(self) -> None:
+        """Record Ctrl-C; raise KeyboardInterrupt if it is the second, or if nothing can be lost."""
+        again, self.interrupted = self.interrupted, True
+        if again or self.kept:
+            raise KeyboardInterrupt
 
     def check(self) -> None:
         """Raise KeyboardInterrupt once Ctrl-C was pressed, where nothing is learned yet."""
@@ -115,6 +130,7 @@ class Watcher:
         if self._bar is not None:
             self._show_rows(every=True)
             self._bar.stop()
+            self._visible, self._bar = False, None
 
 
 @contextmanager
@@ -130,21 +146,21 @@ def watched(progress: bool | None, epochs: int, table: bool = False) -> Iterator
     table : bool
         Whether to also print a permanent row for every finished epoch.
 
-    The first Ctrl-C is recorded, so that the loop can end cleanly; a second one interrupts at once.
-    The caller checks `interrupted` afterwards. Outside the main thread, or if the program handles
-    Ctrl-C itself, the handler is not changed.
+    The first Ctrl-C is recorded, so that the loop can end cleanly; another one, a second later or
+    more, interrupts at once. The caller checks `interrupted` afterwards. Outside the main thread,
+    or if the program handles Ctrl-C itself, the handler is not changed.
     """
     visible = sys.stderr.isatty() if progress is None else bool(progress)
     watcher = Watcher(visible, epochs, table)
-    ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.getsignal(signal.SIGINT)
+    interrupts = before if isinstance(before, Interrupts) else Interrupts()
+    ours = threading.current_thread() is threading.main_thread() and (
+        before is interrupts or before is signal.default_int_handler
     )
 
     def note(number: int, frame: FrameType | None) -> None:
-        if watcher.interrupted:
-            raise KeyboardInterrupt
-        watcher.interrupted = True
+        if interrupts.is_new():
+            watcher.interrupt()
 
     if ours:
         signal.signal(signal.SIGINT, note)
@@ -152,5 +168,5 @@ def watched(progress: bool | None, epochs: int, table: bool = False) -> Iterator
         yield watcher
     finally:
         if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, before)
         watcher.close()

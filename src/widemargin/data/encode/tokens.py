@@ -126,7 +126,7 @@ class TokenColumns:
         if missing:
             raise DataError(
                 f"the templates use the column {missing[0]!r}, which the input does not have"
-                f" (it has {', '.join(given)}); add it, or leave those templates out"
+                f" (it has {', '.join(given)}); add it, or train without those templates"
             )
         return read_tokens(given["word"], [given[name] for name in self.inputs])
 

@@ -88,7 +88,8 @@ def cut_blocks(
             first = False
             if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise DataError(
-                    f"{source}:1: the text is UTF-16; give the encoding utf-16, or convert the file"
+                    f"{source}:1: the text is UTF-16; give the encoding (--encoding utf-16), or"
+                    " convert the file"
                 )
             data = data.removeprefix(b"\xef\xbb\xbf")
         cut = final and bool(data) and not data.endswith(b"\n")

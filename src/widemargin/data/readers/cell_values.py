@@ -50,7 +50,7 @@ def parse_number(text: str, decimal: str = ".") -> float:
     if _ENDLESS.fullmatch(text):
         raise CellError(f"{shown(text)} is not a finite number")
     other, sign = (_COMMA_NUMBER, ",") if decimal == "." else (_NUMBER, ".")
-    hint = f"; give --decimal {sign} (decimal={sign!r})" if other.fullmatch(text) else ""
+    hint = f"; give --decimal '{sign}' (decimal={sign!r})" if other.fullmatch(text) else ""
     raise CellError(f"expected a number, found {shown(text)}{hint}")
 
 

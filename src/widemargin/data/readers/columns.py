@@ -36,6 +36,9 @@ _NUMBERS = 0.95
 #: A column given by number, and the delimiters allowed besides a tab.
 _WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~")
 
+#: The number of the first column in the names of columns without a name, such as c1.
+FIRST = 1
+
 
 class Column(NamedTuple):
     """A column that is used, and its kind: number, boolean, category or text."""
@@ -57,9 +60,12 @@ class TableSchema:
     label_kind : "whole", "string" or None
         Whether labels are whole numbers or strings.
     header : bool
-        Whether the columns have names; otherwise they are called c0, c1, ...
+        Whether the columns have names; otherwise they are called c1, c2, ...
     width : int
         The number of columns in the file, used or not; 0 if it may vary between lines.
+    first : 0 or 1
+        The number in the name that the first column gets if it has none: 1, or 0 in older models,
+        which called it c0.
     """
 
     columns: tuple[Column, ...]
@@ -67,6 +73,7 @@ class TableSchema:
     label_kind: str | None = None
     header: bool = True
     width: int = 0
+    first: int = FIRST
 
     def describe(self) -> dict[str, Any]:
         """The schema as JSON."""
@@ -76,13 +83,14 @@ class TableSchema:
             "label_kind": self.label_kind,
             "header": self.header,
             "width": self.width,
+            "first": self.first,
         }
 
     @classmethod
     def restore(cls, about: dict[str, Any]) -> TableSchema:
         """Undo `describe`."""
         columns = tuple(Column(name, kind) for name, kind in about["columns"])
-        return cls(**{**about, "columns": columns})
+        return cls(**{"first": 0, **about, "columns": columns})
 
     def kind(self, name: str) -> str:
         """What a column holds."""
@@ -286,7 +294,8 @@ def lacking_columns(
     lacking: Sequence[str], names: Sequence[str], source: str, schema: TableSchema
 ) -> DataError:
     """The error for a table without some of the columns that a model was trained on."""
-    unnamed = "" if schema.header else "; c0 is the first column of a file without names"
+    first = f"c{schema.first} is the first column of a file without names"
+    unnamed = "" if schema.header else f"; {first}"
     return DataError(
         f"{source}: no column {_listed(lacking)}, which the model needs"
         f" (columns found: {_listed(names)}{unnamed})"
@@ -367,7 +376,7 @@ def infer_kind(
     elif part(COMMA) > 0.0 and part(f"{NUMBER}|{COMMA}") == 1.0:
         found, other = ("comma", ",") if decimal == "." else ("point", ".")
         refused = (
-            f"numbers with a decimal {found}, found {first!r}: give --decimal {other}"
+            f"numbers with a decimal {found}, found {first!r}: give --decimal '{other}'"
             f" (decimal={other!r}), or declare the column a category"
         )
     if refused:

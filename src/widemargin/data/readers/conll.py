@@ -13,7 +13,7 @@ import numpy as np
 
 from widemargin.data.readers.cells import Cells, Columns, LazyLines, split_lines
 from widemargin.data.readers.corpus import WORDS, Corpus, Layout, joined
-from widemargin.data.readers.formats import CORPORA, format_of
+from widemargin.data.readers.formats import CORPORA, are_columns_certain, format_of
 from widemargin.data.readers.skipping import SkippedSentences
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
@@ -62,7 +62,8 @@ def read_conll(
     format : {"conll", "conllu", "text"} or None
         "conll": one token per line, columns separated by blanks or tabs, and blank lines between
         sentences; lines that begin with -DOCSTART- are not tokens. "conllu": CoNLL-U. "text": one
-        sentence per line, words separated by blanks. None: judging by the name or first lines.
+        sentence per line, words separated by blanks. None: judging by the name or first lines;
+        lines that could as well be text are refused.
     encoding : str
         The character encoding.
     plain : bool
@@ -123,19 +124,28 @@ def _read(
     format: str | None,
     encoding: str,
     plain: bool,
-    parse: Callable[..., Corpus],
+    parse: partial[Corpus],
     skipped: SkippedSentences | None,
 ) -> Corpus:
     """The sentences of one file, in the format that is given or that it seems to have."""
     text = content
     if not isinstance(text, str):
         text = decode(text, source, encoding, "surrogateescape" if skipped else "strict")
+    certain = format is not None or any(parse.keywords.values())
     if format is None:
         among = (*CORPORA, "text") if plain else tuple(CORPORA)
-        format = format_of(source, text[: 1 << 14].encode("utf-8", "replace"), among)
+        head = text[: 1 << 14].encode("utf-8", "replace")
+        format = format_of(source, head, among)
+        certain = certain or format != "conll" or are_columns_certain(source, head)
     check_choice("format", format, (*CORPORA, "text"))
     parse = partial(parse, source=source, format=format)
-    return parse(text) if skipped is None else skipped.read(text, source, format, parse)
+    corpus = parse(text) if skipped is None else skipped.read(text, source, format, parse)
+    if not certain and len(corpus.names) > 1:
+        raise DataError(
+            f"{source}: may be text, one sentence per line, or columns, one token per line, as no"
+            " blank lines separate its sentences; give the format (--format), text or conll"
+        )
+    return corpus
 
 
 def _parse(

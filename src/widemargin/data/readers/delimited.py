@@ -14,10 +14,12 @@ from widemargin.data.readers.columns import (
     BLANKS,
     COMMA,
     FALSE,
+    FIRST,
     NUMBER,
     TRUE,
     CellError,
     TableOptions,
+    TableSchema,
 )
 from widemargin.errors import DataError
 from widemargin.markup.words import several
@@ -149,26 +151,43 @@ class Delimited(OneByOne):
         except CellError as bad:
             raise DataError(self._place(block, 0, bad.at) + bad.reason) from None
         try:
-            second = self._first_cells(block, 1) if len(block.starts) > 1 else []
+            second = self._first_cells(block, 1) if len(block.starts) > 1 else None
         except CellError:
             second = []  # the error is reported, or skipped, when the line is read
         schema = self.options.schema
+        start = FIRST if schema is None else schema.first
+        unnamed = [f"c{i}" for i in range(start, start + len(first))]
         self.header = self._is_header(first, second)
         if self.header:
             self._check_header(block)
-            names = [name or f"c{i}" for i, name in enumerate(first)]
+            names = [name or other for name, other in zip(first, unnamed, strict=True)]
             twice = [name for i, name in enumerate(names) if name in names[:i]]
             if twice:
                 raise DataError(
-                    f"{self.source}:{block.lines[0]}: two columns are called {twice[0]!r}"
+                    f"{self.source}:{block.lines[0]}: two columns are called {twice[0]!r};"
+                    " rename or remove one"
                 )
             self.names = names
             return block.part(1, len(block.starts))
-        self.names = [f"c{i}" for i in range(len(first))]
-        if schema is not None and not schema.header and len(first) == schema.width - 1:
-            every = [f"c{i}" for i in range(schema.width)]
-            self.names = [name for name in every if name != schema.label]
+        self.names = unnamed
+        if schema is not None and not schema.header and len(first) != schema.width > 0:
+            self.names = self._names_without_label(schema, block, len(first))
         return block
+
+    def _names_without_label(
+        self, schema: TableSchema, block: RecordBlock, found: int
+    ) -> list[str]:
+        """The names of unnamed columns of which only the label is missing."""
+        names = [f"c{i}" for i in range(schema.first, schema.first + schema.width)]
+        if schema.label in names:
+            names.remove(schema.label)
+        if found != len(names):
+            labelled = f" ({len(names)} without the labels)" * (len(names) < schema.width)
+            raise DataError(
+                f"{self.source}:{block.lines[0]}: {several(found, 'column')} without names, where"
+                f" the table learned from has {schema.width}{labelled}"
+            )
+        return names
 
     def _first_cells(self, block: RecordBlock, record: int) -> list[str]:
         cells = self._split(block.data, int(block.starts[record]))
@@ -182,7 +201,8 @@ class Delimited(OneByOne):
             except CellError as bad:
                 raise DataError(self._place(block, 0, at) + bad.reason) from None
 
-    def _is_header(self, first: Sequence[str], second: Sequence[str]) -> bool:
+    def _is_header(self, first: Sequence[str], second: Sequence[str] | None) -> bool:
+        """Whether the first line has names; `second` is None if it is the only line."""
         options = self.options
         if options.header is not None:
             return options.header
@@ -193,8 +213,11 @@ class Delimited(OneByOne):
         number = re.compile(f"{NUMBER}|{COMMA}")
         if any(number.fullmatch(cell) for cell in first):
             return False
-        named = any(cell.lower() in _HEADER_NAMES for cell in first)
-        return named or any(number.fullmatch(cell) for cell in second[: len(first)])
+        if any(cell.lower() in _HEADER_NAMES for cell in first):
+            return True
+        if second is None:  # one row would be of no use, so its cells are names without rows
+            return options.schema is None and len(first) > 1
+        return any(number.fullmatch(cell) for cell in second[: len(first)])
 
     def read(self, block: RecordBlock, kinds: dict[str, str]) -> Any | None:
         """The columns of a block, read by Arrow; None if anything is doubtful."""

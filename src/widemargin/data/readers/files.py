@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.columns import TableOptions, TableSchema
-from widemargin.data.readers.formats import DELIMITED, FORMATS, TABLES, format_of
+from widemargin.data.readers.formats import CORPORA, DELIMITED, FORMATS, TABLES, format_of
 from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.labelled import parse_fasttext, parse_labelled, parse_plain
 from widemargin.data.readers.pieces import Parse, Patience, chunks_of
@@ -73,6 +73,11 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.format is not None:
+            if self.format in CORPORA:
+                raise ValueError(
+                    f"format={self.format!r} is for sentences: choose a tagger, parser, annotator"
+                    " or tokenizer (--learner)"
+                )
             check_choice("format", self.format, self.among)
         check_encoding(self.encoding)
 

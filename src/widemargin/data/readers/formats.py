@@ -83,6 +83,15 @@ def format_of(
     raise DataError(f"{name}: is {found}, where {wanted} is needed")
 
 
+def are_columns_certain(name: str, head: bytes) -> bool:
+    """Whether a file of tokens certainly has columns, and is not text with equally long lines.
+
+    Its name or its tags say so, or tabs, breaks between documents or blank lines between sentences.
+    """
+    told = {_named(name), _recognised_sentences(_lines(head))} & set(CORPORA)
+    return bool(told) or b"\t" in head or head.startswith(b"-DOCSTART-") or _has_columns(head)
+
+
 def _named(name: str) -> str:
     """The format for the extension of a name, or an empty string."""
     endings = name.lower().split(".")[1:]

@@ -384,4 +384,6 @@ def _as_lines(text: Any, first: bool) -> np.ndarray:
 def _check_encoding(head: bytes, source: str) -> None:
     """Raise an error if these bytes cannot be lines of UTF-8."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(f"{source}: is UTF-16; give the encoding utf-16, or convert the file")
+        raise DataError(
+            f"{source}: is UTF-16; give the encoding (--encoding utf-16), or convert the file"
+        )

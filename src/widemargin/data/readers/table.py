@@ -22,6 +22,7 @@ from widemargin.data.readers.cell_values import label_kind
 from widemargin.data.readers.chunk import Chunk, Labels, Texts
 from widemargin.data.readers.columns import (
     BLANKS,
+    FIRST,
     Choice,
     Column,
     TableOptions,
@@ -186,7 +187,7 @@ class TableChunks:
             head[named] = head[named].part(1, len(head[named].starts))
         if not len(without_header.starts):
             if self._options.schema is None:
-                raise DataError(f"{self.source}: no examples found")
+                raise DataError(f"{self.source}: there are no rows, only the names of columns")
             return
         yield from self._parse_all(choice, without_header, head, blocks)
 
@@ -270,7 +271,8 @@ class TableChunks:
             if name == choice.weight and kind_found != "number":
                 raise DataError(f"{self.source}: the weight column {name!r} does not hold numbers")
         width = len(form.names) if isinstance(form, Delimited) else 0
-        return TableSchema(columns, choice.label, kind, form.header, width)
+        first = FIRST if known is None else known.first
+        return TableSchema(columns, choice.label, kind, form.header, width, first)
 
 
 def _place(source: str, lines: np.ndarray, row: int) -> str:

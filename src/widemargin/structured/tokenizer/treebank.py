@@ -105,6 +105,8 @@ def _read_sentence(lines: Sequence[str]) -> _Sentence:
     tokens: list[tuple[str, tuple[str, ...], bool]] = []
     opens, text, inside = False, None, 0
     for line in lines:
+        if tokens and not line.strip():
+            break  # comments at the end of a file belong to no sentence
         if line.startswith("#"):
             opens = opens or line.startswith(_NEW)
             if line.startswith(_TEXT):
