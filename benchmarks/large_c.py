@@ -76,6 +76,8 @@ def compare(case: str, toy: bool, scratch: pathlib.Path) -> Comparison:
     for X, y in ((task.X, task.y) for task in _toy()):  # compiles
         for form, loss in itertools.product((np.asarray, scipy.sparse.csr_matrix), SETTINGS):
             LinearSVM(C=100.0, loss=loss, random_state=0).fit(form(X), y)
+    for task, loss in itertools.product(tasks, SETTINGS):  # compiles what larger sets need
+        LinearSVM(C=COSTS[0], loss=loss, random_state=0).fit(task.X, task.y)
     names = "; ".join(f"{task.name} {task.X.shape[0]} x {task.X.shape[1]}" for task in tasks)
     fits: list[Fit] = []
 

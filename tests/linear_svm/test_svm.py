@@ -23,12 +23,12 @@ from widemargin.certificates.gap import best_bias
 from widemargin.data.rows import Rows, frozen
 from widemargin.estimators.files import estimator_of
 from widemargin.linear_svm.dual_ascent import DualAscent
-from widemargin.linear_svm.dual_state import balanced
+from widemargin.linear_svm.dual_state import DualState, balanced
 from widemargin.linear_svm.interior_point import QuadraticProgram, solve_qp
 from widemargin.linear_svm.newton_dual import DualBlock, maximise_block
 from widemargin.linear_svm.policy import StepPolicy
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
-from widemargin.loops.svm.dual import dual_pass
+from widemargin.loops.svm.dual import ShortPasses, dual_pass, short_passes
 from widemargin.online.orders import stirred
 
 LOSSES = ("hinge", "squared_hinge")
@@ -89,6 +89,68 @@ def test_a_pass_is_the_textbooks(form, squared, dtype):
     np.testing.assert_allclose(w[:-1], expected, rtol=1e-9, atol=1e-9)
     assert found.gap == pytest.approx(gap)
     assert not asleep.any()
+
+
+@both_forms
+@both_losses
+@pytest.mark.parametrize("weighted", [False, True])
+def test_short_passes_are_passes_in_random_orders_over_the_examples_left(form, loss, weighted):
+    X, y = examples()
+    X[3] = 0.0
+    price = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else np.empty(0)
+    problem = BinarySVM(
+        Rows.of(form(X)), frozen(y.astype(np.int8)), frozen(price), 0.7, loss != "hinge"
+    )
+    one, many = DualState(problem, None), DualState(problem, None)
+    one_asleep, many_asleep = np.zeros((2, len(y)), np.uint8)
+    limits, log = (np.inf, np.inf), np.empty((1, 7))
+    shared = problem.rows.stored, problem.y, problem.price
+    active = np.arange(len(y), dtype=np.uint64)
+    for seed in range(1, 9):
+        before = active.copy()
+        plan = ShortPasses(many.dual, 1.0, -1.0, 0.1, seed)
+        done, visited, bad = short_passes(
+            *shared, active, problem.rule, limits, plan,
+            many.w, many.alpha, many.squared_norms, many_asleep, log,
+        )  # fmt: skip
+        assert (done, visited, bad) == (1, len(active), -1)
+        assert np.array_equal(np.sort(active), before)
+        assert not np.array_equal(active, before)
+        found = dual_pass(
+            *shared, frozen(active.copy()), problem.rule, 0.0, limits,
+            one.w, one.alpha, one.squared_norms, one_asleep,
+        )  # fmt: skip
+        one.dual, many.dual = one.dual + found.gain, log[0, 3]
+        expected = (found.mistakes, found.updates, one.dual + found.gap, one.dual, found.gain)
+        np.testing.assert_allclose(log[0], (*expected, found.up, found.down), rtol=1e-9)
+        np.testing.assert_allclose(many.alpha, one.alpha, rtol=1e-9)
+        assert np.array_equal(one_asleep, many_asleep)
+        limits = (0.1 * found.up or np.inf, 0.1 * found.down or np.inf)
+        active = np.sort(active[many_asleep[active] == 0])
+    assert len(active) < len(y)
+
+
+def test_several_short_passes_leave_out_what_they_shrink_and_stop_in_time():
+    X, y = cancer()
+    problem = BinarySVM(Rows.of(X), frozen(y.astype(np.int8)), frozen(np.empty(0)), 1.0)
+    state, asleep = DualState(problem, None), np.zeros(len(y), np.uint8)
+    active, log = np.arange(len(y), dtype=np.uint64), np.empty((200, 7))
+    done, visited, bad = short_passes(
+        problem.rows.stored, problem.y, problem.price, active, problem.rule, (np.inf, np.inf),
+        ShortPasses(0.0, 1.0, 1e-2, 0.25, 7),
+        state.w, state.alpha, state.squared_norms, asleep, log,
+    )  # fmt: skip
+    assert 1 < done < 200
+    assert 0 < visited < len(y)
+    assert bad == -1
+    assert len(np.unique(active[:visited])) == visited
+    gaps = 1.0 - log[:done, 3] / log[:done, 2]
+    likely = gaps[1:] * np.minimum(1.0, gaps[1:] / gaps[:-1])
+    assert likely[-1] <= 1e-2 < np.min(likely[:-1])
+    assert np.all(np.diff(log[:done, 3]) >= 0.0)
+    assert log[done - 1, 3] == pytest.approx(state.objective(state.alpha, state.w))
+    state.rebuild()
+    assert log[done - 1, 3] == pytest.approx(state.dual)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 2048, 2049, 10_000])
@@ -261,7 +323,7 @@ def test_the_dual_never_falls(loss):
     ascent, policy = DualAscent(problem, np.random.default_rng(0)), StepPolicy(problem)
     before = 0.0
     for _ in range(30):
-        for _ in policy.run_pass(ascent, StopSignal()):
+        for _ in policy.run_passes(ascent, StopSignal()):
             pass
         ascent.shrinking.advance(ascent.epochs)
         for _ in policy.replace_passes(ascent, StopSignal()):

@@ -27,12 +27,15 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.labelled import parse_labelled
 from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
-from widemargin.data.rows import Rows, Stack
+from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
+from widemargin.linear_svm.dual_ascent import DualAscent
 from widemargin.linear_svm.fit import LOSSES, SVMSettings, fit_svm
 from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iterate
+from widemargin.linear_svm.problem import BinarySVM, StopSignal
+from widemargin.linear_svm.steps import CoordinatePass
 from widemargin.loops import direct, places
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
@@ -103,6 +106,10 @@ def _learn_rows(matrix: Any, dtype: Any) -> None:
             columns.look_up(rows, columns.count)
     # Longer SVM fits also compute scores with weights in double precision.
     scores(rows, rows.everything, np.zeros((1, rows.width + 1)))
+    # Passes over more values than any training here has.
+    signs = frozen(np.where(np.arange(rows.n) % 2, 1, -1).astype(np.int8))
+    ascent = DualAscent(BinarySVM(rows, signs, frozen(np.empty(0))), rng)
+    deque(CoordinatePass().run_one(ascent, StopSignal()), maxlen=0)
     # Newton steps in the dual, which no training here is hard enough to need.
     combine(rows.stored, rows.everything, np.zeros(rows.n), np.zeros(rows.width + 1))
 

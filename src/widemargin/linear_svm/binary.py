@@ -12,7 +12,7 @@ from widemargin.certificates.gap import GapCertificate, weights_of
 from widemargin.data.rows import Rows
 from widemargin.linear_svm.dual_ascent import DualAscent
 from widemargin.linear_svm.policy import StepPolicy
-from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
+from widemargin.linear_svm.problem import BinarySVM, Reports, SolverReport, StopSignal
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Solution:
 #: cases.
 _SMALLEST_MARGIN = 1e-7
 
-Solver = Generator[SolverReport, None, Solution]
+Solver = Generator[SolverReport | Reports, None, Solution]
 
 
 def solve(
@@ -43,7 +43,7 @@ def solve(
     """Solve a problem slice by slice; at a deadline, return the best so far with its true gap.
 
         repeat:
-            one pass of dual coordinate descent over the active examples
+            a pass of dual coordinate descent over the active examples, or several short ones
             if the estimate of the gap is small enough:
                 measure the gap; stop if it is small enough, else make all examples active
             if another step looks cheaper than more passes, take it
@@ -65,7 +65,7 @@ def solve(
     seems_solved = False
     while True:
         if not seems_solved and ascent.epochs < problem.epochs:  # steps count, too
-            yield from policy.run_pass(ascent, signal)
+            yield from policy.run_passes(ascent, signal)
         last = signal.stop or ascent.stuck or ascent.epochs >= problem.epochs
         if last or seems_solved or ascent.should_measure():
             w, b, found = ascent.measure()
@@ -81,6 +81,17 @@ def solve(
         else:
             ascent.shrinking.advance(ascent.epochs)
         seems_solved = yield from policy.replace_passes(ascent, signal)
+
+
+def report_each(solver: Solver) -> Generator[SolverReport, None, Solution]:
+    """Run a solver, with its reports one by one."""
+    while True:
+        try:
+            report = next(solver)
+        except StopIteration as end:
+            solution: Solution = end.value
+            return solution
+        yield from report.each if isinstance(report, Reports) else (report,)
 
 
 def _is_hopeless(found: GapCertificate, rows: Rows) -> bool:

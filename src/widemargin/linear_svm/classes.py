@@ -10,7 +10,7 @@ import numpy as np
 
 from widemargin.certificates.gap import BinaryObjective, GapCertificate, measure_classes
 from widemargin.data.rows import Rows, frozen
-from widemargin.linear_svm.binary import Solution, Solver, solve
+from widemargin.linear_svm.binary import Solution, report_each, solve
 from widemargin.linear_svm.dual_ascent import DualAscent
 from widemargin.linear_svm.newton_classes import ClassesIterate, ClassesSVM, iterate
 from widemargin.linear_svm.problem import BinarySVM, SolverReport, StopSignal
@@ -196,7 +196,7 @@ def _run_passes(
     ascents = [DualAscent(*each) for each in zip(problems, rng.spawn(len(problems)), strict=True)]
 
     def run_one(ascent: DualAscent) -> SolverReport:
-        return deque(CoordinatePass().attempt(ascent, signal), maxlen=1)[0]
+        return deque(CoordinatePass().run_one(ascent, signal), maxlen=1)[0]
 
     for number in range(passes):
         told: list[SolverReport] = []
@@ -264,11 +264,12 @@ def finish_classes(
     left = all_classes.problems[0].epochs - epochs
     if not rest or signal.stop or left <= 0:
         return
-    solvers: dict[int, Solver] = {}
+    solvers: dict[int, Generator[SolverReport, None, Solution]] = {}
     rows = thinned(all_classes.problems[0].rows)
     for c, own in zip(rest, rng.spawn(len(rest)), strict=True):
         problem = replace(all_classes.problems[c], rows=rows, epochs=left)
-        solvers[c] = solve(problem, own, signal, solutions[c].alpha, solutions[c].w)
+        solver = solve(problem, own, signal, solutions[c].alpha, solutions[c].w)
+        solvers[c] = report_each(solver)
     latest = [(each.certificate.primal, each.certificate.dual) for each in solutions]
     while solvers:
         epochs, mistakes, updates = epochs + 1, 0, 0

@@ -16,7 +16,7 @@ LOOK_BACK = 5
 #: passes has grown by a third. Chosen by hand; it affects only the time.
 _FIRST_MEASUREMENT = 5
 #: The largest factor by which estimates are raised after a measurement that was larger.
-_MOST_DISTRUST = 10.0
+_MOST_DISTRUST = 3.0
 #: Keeps a ratio of gaps finite.
 _TINY = 1e-300
 

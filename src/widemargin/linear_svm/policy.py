@@ -52,9 +52,11 @@ class StepPolicy:
         self.interior_point = InteriorPoint(problem)
         self.next_look = 2 * LOOK_BACK
 
-    def run_pass(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
-        """Run one pass of coordinate descent."""
-        return (yield from self.coordinate_pass.attempt(ascent, signal))
+    def run_passes(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
+        """Run a pass of coordinate descent; if passes are short, as many as no step may replace."""
+        next_step = min(self.next_look, self.newton_primal.next_epoch)
+        most = int(min(next_step, ascent.problem.epochs)) - ascent.epochs
+        return (yield from self.coordinate_pass.attempt(ascent, signal, most))
 
     def replace_passes(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
         """Attempt the step that looks cheaper than more passes, if any does.

@@ -145,4 +145,4 @@ class StopSignal:
 
 
 #: A generator of reports that returns whether the gap seems to have been reached.
-Attempt = Generator[SolverReport, None, bool]
+Attempt = Generator[SolverReport | Reports, None, bool]

@@ -11,7 +11,6 @@ import math
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.loops.svm.dual import Sweep
 from widemargin.online.orders import awake_of, stirred
 
 #: An example is shrunk when the slope of the dual that holds it at its bound is larger than this
@@ -51,9 +50,13 @@ class Shrinking:
         """Return the active examples in a random order."""
         return frozen(stirred(self.active, rng)) if len(self.active) else self.active
 
-    def set_limits(self, seen: Sweep) -> None:
+    def set_limits(self, up: float, down: float) -> None:
         """Set the limits for the next pass from the largest slopes in this one."""
-        self.limits = (self.fraction * seen.up or math.inf, self.fraction * seen.down or math.inf)
+        self.limits = (self.fraction * up or math.inf, self.fraction * down or math.inf)
+
+    def passes_left(self, epochs: int) -> int:
+        """The number of passes until all examples become active again."""
+        return self.restored_at + _RESTORE_AFTER - epochs
 
     def drop_shrunk(self) -> None:
         """Leave out the examples that the last pass marked."""

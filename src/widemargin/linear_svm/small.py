@@ -16,7 +16,7 @@ import numpy as np
 
 from widemargin.certificates.gap import BinaryObjective, measure_binary
 from widemargin.data.rows import Rows, frozen
-from widemargin.linear_svm.binary import Solution, Solver, solve
+from widemargin.linear_svm.binary import Solution, report_each, solve
 from widemargin.linear_svm.problem import BinarySVM, Reports, SolverReport, StopSignal
 from widemargin.loops.storage import Dense
 from widemargin.loops.svm.small import (
@@ -202,9 +202,9 @@ def _continued(
     alpha: np.ndarray | None,
     w: np.ndarray,
     epochs: int,
-) -> Solver:
+) -> Generator[SolverReport, None, Solution]:
     """Let the other solver continue; its epochs are counted from the ones so far."""
-    solver = solve(problem, rng, signal, alpha, w if alpha is not None else None)
+    solver = report_each(solve(problem, rng, signal, alpha, w if alpha is not None else None))
     while True:
         try:
             with one_blas_thread():

@@ -183,8 +183,15 @@ def pick_storage(rows: Any, dense: Any, sparse: Any) -> Any:
 
 
 @overload(dot, jit_options=SUMS | INLINE)
-def _dot(rows, i, w):
-    return pick_storage(rows, _dot_dense, _dot_sparse)
+def _dot_of_dense(rows, i, w):
+    return pick_storage(rows, _dot_dense, None)
+
+
+# In order: in any order, LLVM would load the weights by vector gathers, which take twice as long,
+# above all where the previous examples have just changed these weights.
+@overload(dot, jit_options=OPTIONS | INLINE)
+def _dot_of_sparse(rows, i, w):
+    return pick_storage(rows, None, _dot_sparse)
 
 
 @overload(dots, jit_options=SUMS | INLINE)

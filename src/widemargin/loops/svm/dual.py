@@ -29,9 +29,11 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.steps import step
 from widemargin.loops.storage import add, dot, look_ahead, norm2
 from widemargin.loops.svm.outer import add_outer
+
+#: Keeps a ratio of gaps finite.
+_TINY = 1e-300
 
 
 class Sweep(NamedTuple):
@@ -44,6 +46,16 @@ class Sweep(NamedTuple):
     up: float  # the largest slope of the dual at an alpha that could grow
     down: float  # the same at one that could shrink
     bad: int  # the example whose score is not finite, or -1
+
+
+class ShortPasses(NamedTuple):
+    """How long `short_passes` go on, and what they shrink."""
+
+    dual: float  # the objective at the start
+    gap: float  # the gap estimated by the pass before
+    enough: float  # the estimate of the gap at which to stop
+    fraction: float  # of the largest slopes: the limits of the next pass
+    seed: int  # of the random orders
 
 
 @jit()
@@ -65,20 +77,88 @@ def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, shrunk):
     is held there by more is shrunk. Changes w, alpha, q and shrunk in place. Costs a dot product
     per example, and an addition if its alpha changes.
     """
+    return _visit(rows, y, price, order, rule, b, limits, w, alpha, q, shrunk)
+
+
+@jit()
+def short_passes(rows, y, price, active, rule, limits, plan, w, alpha, q, shrunk, log):
+    """Run passes over few examples in one call, each in a random order, without a bias b.
+
+        for every row of the log:
+            leave out the examples that the last pass shrunk, and shuffle the others
+            run a pass (see `dual_pass`)
+            limits = fraction x the largest slopes
+            stop if nothing changed, or if the gap looks small enough
+
+    Writes mistakes, updates, primal, dual, gain and the largest slopes (up, down) of each pass into
+    `log`. Returns how many passes there were, how many of `active` the last one visited, and the
+    example whose score is not finite, or -1. Also changes `active` in place.
+    """
+    up, down = limits
+    dual, gap, n = plan.dual, plan.gap, len(active)
+    state = np.uint64(plan.seed)
+    for number in range(len(log)):
+        if number > 0:
+            n = _leave_out(active, n, shrunk)
+        state = _shuffle(active, n, state)
+        found = _visit(rows, y, price, active[:n], rule, 0.0, (up, down), w, alpha, q, shrunk)
+        if found.bad >= 0:
+            return number, n, found.bad
+        dual += found.gain
+        primal = dual + found.gap
+        log[number, 0], log[number, 1] = found.mistakes, found.updates
+        log[number, 2], log[number, 3], log[number, 4] = primal, dual, found.gain
+        log[number, 5], log[number, 6] = found.up, found.down
+        up = plan.fraction * found.up if found.up > 0.0 else np.inf
+        down = plan.fraction * found.down if found.down > 0.0 else np.inf
+        before, gap = gap, max(0.0, found.gap / primal) if primal > 0.0 else 0.0
+        if found.updates == 0 or gap * min(1.0, gap / max(before, _TINY)) <= plan.enough:
+            return number + 1, n, -1
+    return len(log), n, -1
+
+
+@jit(inner=True)
+def _leave_out(active, n, shrunk):
+    """Move the examples that are not shrunk to the front; returns their number."""
+    kept = np.uint64(0)
+    for j in range(np.uint64(n)):
+        i = active[j]
+        active[kept] = i
+        kept += np.uint64(shrunk[i] == 0)
+    return np.int64(kept)
+
+
+@jit(inner=True)
+def _shuffle(active, n, state):
+    """Shuffle the first n examples (Fisher and Yates); returns the next state of an xorshift."""
+    for j in range(np.uint64(n)):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        other = j + ((state >> np.uint64(32)) * (np.uint64(n) - j) >> np.uint64(32))
+        active[j], active[other] = active[other], active[j]
+    return state
+
+
+@jit(inner=True)
+def _visit(rows, y, price, order, rule, b, limits, w, alpha, q, shrunk):
+    """One pass, see `dual_pass`."""
     mistakes, updates, bad = 0, 0, -1
     gap, gain, up, down = 0.0, 0.0, 0.0, 0.0
+    soft, cap = rule.soft, rule.cap
     for j in range(len(order)):
         look_ahead(rows, order, j)
         i = order[j]
         if q[i] < 0.0:
             q[i] = norm2(rows, i)
+        if len(price):
+            soft, cap = rule.soft / price[i], rule.cap * price[i]
+        curvature, a = q[i] + soft, alpha[i]
+        rate = 1.0 / curvature  # divided here, while the product below is awaited
         m = y[i] * (dot(rows, i, w) + b)
-        if not np.isfinite(m + q[i]):
+        if not np.isfinite(m + curvature):
             bad = np.int64(i)
             break
-        weight = price[i] if len(price) else 1.0
-        soft, cap = rule.soft / weight, rule.cap * weight
-        a = alpha[i]
         short = rule.target - m
         slope = short - soft * a
         if a == 0.0 and slope <= 0.0:
@@ -92,13 +172,14 @@ def dual_pass(rows, y, price, order, rule, b, limits, w, alpha, q, shrunk):
         if short > 0.0:
             gap += cap * short if soft == 0.0 else short * short / (2.0 * soft)
         up, down = max(up, slope), max(down, -slope)
-        if q[i] + soft > 0.0:
-            tau = step(rule, m, False, q[i], a, 1.0, weight)
+        if curvature > 0.0:
+            change = slope * rate if rate < np.inf else slope / curvature
+            tau = min(max(a + change, 0.0), cap) - a
         else:  # a zero row affects only its own alpha
             tau = (cap if slope > 0.0 and cap < np.inf else 0.0) - a
         if tau != 0.0:
             updates += 1
-            gain += tau * (slope - 0.5 * tau * (q[i] + soft))
+            gain += tau * (slope - 0.5 * tau * curvature)
             alpha[i] = a + tau
             add(w, tau * y[i], rows, i)
     return Sweep(mistakes, updates, gap, gain, up, down, bad)
