@@ -98,7 +98,7 @@ class Progressive:
         )
         more = History([row], "interrupted" if self.interrupted else "epochs")
         history = self._model.history.copy()
-        history.extend(more)
+        history.extend_by_call(more)
         learned = replace(
             self._model,
             classes=self._classes.values,

@@ -107,7 +107,7 @@ def _refuse_texts(given: Mapping[str, Any], encoder: Any) -> None:
 def _with_more(history: History, more: History) -> History:
     """The history followed by more epochs."""
     history = history.copy()
-    history.extend(more)
+    history.extend_by_call(more)
     return history
 
 

@@ -229,7 +229,7 @@ class LinearLearner(LinearAnswers):
             learned = fit_more(
                 rows, known, codes, settings, rng, state=state, sample_weight=sample_weight
             )
-            history.extend(learned)
+            history.extend_by_call(learned)
         else:
             state.pass_over(rows.n)
         self.n_features_in_ = state.width

@@ -13,6 +13,9 @@ from widemargin.markup.html import Markup, fragment, tag
 
 #: A table with more rows than this is shown without its middle.
 _SHOWN = 60
+#: The most rows of a history that grows with every call of `partial_fit` or `update`: enough for a
+#: curve, and few enough for memory and files (0.3 and 0.1 kB per row).
+MOST_CALLS = 2000
 
 
 class Epoch(NamedTuple):
@@ -45,6 +48,8 @@ class Cycle(NamedTuple):
 @dataclass
 class History:
     """A table with one row per epoch (in a stream, per block of examples), and why training ended.
+
+    Rows of later calls of `partial_fit` follow; of thousands of calls, neighbours are joined.
 
     Attributes
     ----------
@@ -106,7 +111,7 @@ class History:
 
     def extend(self, other: History, later: bool = True) -> None:
         """Append the epochs of another fit; with `later`, its seconds continue from these."""
-        done = len(self.epochs)
+        done = max(len(self.epochs), self.epochs[-1].epoch) if self.epochs else 0
         time = self.epochs[-1].seconds if self.epochs and later else 0.0
         for e in other.epochs:
             self.add(e._replace(epoch=e.epoch + done, seconds=e.seconds + time))
@@ -115,6 +120,18 @@ class History:
             self.best = other.best + done
         if other.cycle is not None:
             self.cycle = Cycle(other.cycle.first + done, other.cycle.last + done, other.cycle.proof)
+
+    def extend_by_call(self, other: History) -> None:
+        """Append the epochs of a later call that continues the training.
+
+        When there are more than `MOST_CALLS` rows, each two neighbours become one, so that a
+        million calls take no more room than a thousand.
+        """
+        self.extend(other)
+        if len(self.epochs) > MOST_CALLS:
+            odd = self.epochs[len(self.epochs) // 2 * 2 :]
+            pairs = zip(self.epochs[::2], self.epochs[1::2], strict=False)
+            self.epochs[:] = [_joined(*pair) for pair in pairs] + odd
 
     def add_member(self, other: History) -> None:
         """Append the epochs of another member of a committee; they keep their numbers.
@@ -215,6 +232,19 @@ class History:
         if self.best is not None:
             lines.append(f"returned: the weights after epoch {self.best}")
         return "\n".join(lines)
+
+
+def _joined(one: Epoch, other: Epoch) -> Epoch:
+    """Two rows as one, with the total of what is counted and the mean loss."""
+    weights = (one.examples, other.examples) if one.examples + other.examples else (1, 1)
+    loss = (weights[0] * one.loss + weights[1] * other.loss) / sum(weights)
+    return other._replace(
+        mistakes=one.mistakes + other.mistakes,
+        updates=one.updates + other.updates,
+        loss=loss,
+        change=None,  # the lengths of two steps do not tell that of both
+        examples=one.examples + other.examples,
+    )
 
 
 def _short(number: float | None) -> str:
