@@ -42,7 +42,7 @@ _WARM = 0.2
 _MOST_MEGABYTES, _MOST_HANDLES = 32.0, 2
 _WIDTH, _CLASSES, _ROWS = 40, 4, 200
 _WORDS = [f"word{k}" for k in range(500)]
-#: A model is retrained after this many updates, because its history has a row per update.
+#: A model is retrained after this many updates.
 _UPDATES = 100
 #: A step takes milliseconds. One that took longer, in seconds, was suspended with the machine or
 #: starved: the rest of its time does not count as soaking, and a request that it sent is repeated.
