@@ -646,9 +646,9 @@ def test_the_shell_takes_budgets_fractions_and_held_out_files(run):
         ((*KERNEL_RUN, "--loss", "hinge"), "not an option of the learner kernel-perceptron"),
         ((*KERNEL_RUN, "--stream"), "--stream is not an option of the learner kernel-perceptron"),
         (("train", "train.svm", "--sigma", "1"), "not an option of the learner perceptron"),
-        ((*KERNEL_RUN, "--degree", "3"), "--degree has no effect with kernel='rbf'"),
-        ((*KERNEL_RUN, "--C", "1"), "--C has no effect with rule='perceptron'"),
-        (("train", "train.svm", "--epochs", "0.5"), "epochs=0.5 must be a whole number"),
+        ((*KERNEL_RUN, "--degree", "3"), "--degree has no effect with --kernel rbf"),
+        ((*KERNEL_RUN, "--C", "1"), "--C has no effect with --rule perceptron"),
+        (("train", "train.svm", "--epochs", "0.5"), "--epochs 0.5 must be a whole number"),
         (("train", "train.svm", "--epochs", "many"), "is not a number"),
     ],
 )
