@@ -29,7 +29,10 @@ EXACT = ("perceptron", "margin")
 SHAPES = ("binary", "joint", "ovr")
 CLASSES = {"binary": 2, "joint": 3, "ovr": 3}
 BATCHES = (1, 4, 0)
-STORAGES = ("dense f64", "dense f32", "csr f64 i32", "csr f64 i64", "csr f32 i32", "csr f32 i64")
+STORAGES = (
+    *("dense f64", "dense f32", "csr f64 i32", "csr f64 i64", "csr f32 i32"),
+    pytest.param("csr f32 i64", marks=pytest.mark.exhaustive),
+)
 TYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
 TWO_STORAGES = ("dense f64", "csr f64 i32")
 
