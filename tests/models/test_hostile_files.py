@@ -295,7 +295,10 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
         ("svm", {"kernel": {"name": "function"}}),
         *(
             ("svm", {"kernel": {**KERNEL, **change}})
-            for change in ({"gamma": {}}, {"degree": "3"}, {"coef0": None}, {"name": 7})
+            for change in (
+                *({"gamma": {}}, {"degree": "3"}, {"degree": -1}, {"degree": 1 << 70}),
+                *({"coef0": None}, {"name": 7}),
+            )
         ),
         ("svm", {"width": 1 << 40}),
         ("tagger", {"shape": [1 << 40, 8]}),

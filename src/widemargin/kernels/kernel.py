@@ -27,6 +27,9 @@ from widemargin.parameters import (
 KERNELS = ("linear", "poly", "rbf", "laplace", "laplacian", "ngrams", "precomputed")
 #: Kernels of distances, which accept sigma instead of gamma.
 _DISTANCES = ("rbf", "laplace", "laplacian")
+#: The highest degree of poly: loops take whole numbers of 64 bits, and even 1.0001 to the power of
+#: this is infinite.
+_HIGHEST_DEGREE = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class Kernel:
         """Undo `to_dict`."""
         names = ("name", "degree", "gamma", "coef0", "called")
         check_kinds(plain, name=str, degree=int, gamma=float, coef0=float, called=str)
+        check_whole("degree", plain["degree"], least=1, most=_HIGHEST_DEGREE)
         function = NGrams(*plain["ngrams"]) if "ngrams" in plain else None
         return cls(**{name: plain[name] for name in names}, function=function)
 
@@ -189,7 +193,7 @@ def make_kernel(
     factor = _number_of_gamma(gamma, rows)
     if kernel != "poly":
         return Kernel(kernel, gamma=factor)
-    check_whole("degree", degree, least=1)
+    check_whole("degree", degree, least=1, most=_HIGHEST_DEGREE)
     check_not_negative("coef0", coef0)  # if negative, the function is not a kernel
     return Kernel("poly", int(degree), factor, float(coef0))
 
