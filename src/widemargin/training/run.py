@@ -23,6 +23,9 @@ from widemargin.training.checkpoints import Checkpoints, prefixed, without_prefi
 from widemargin.training.early_stopping import EarlyStopping
 from widemargin.training.history import Cycle, Epoch, History
 
+#: A limit, in seconds, that any piece of an epoch exceeds.
+_NO_TIME = 1e-9
+
 
 @dataclass(frozen=True)
 class Stops:
@@ -44,6 +47,14 @@ class Stops:
     patience: int | None = 5
     tol: float = 0.0
     max_seconds: float = math.inf
+
+
+def seconds_left(limit: float, began: float) -> float:
+    """Seconds until a limit that counts from `began`.
+
+    Always more than zero: a training that has no time left still learns from one piece.
+    """
+    return max(_NO_TIME, limit - (time.monotonic() - began))
 
 
 @dataclass

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from widemargin.training.run import Moment, Watch
+from widemargin.training.run import Moment, Watch, seconds_left
 
 
 class StageClock:
@@ -45,6 +45,4 @@ class StageClock:
 
         if math.isinf(self._limit):
             return None, tell
-        # Always more than zero, so that every stage learns something.
-        left = self._limit - (time.monotonic() - self._began)
-        return max(1e-3, left * share / rest), tell
+        return seconds_left(self._limit, self._began) * share / rest, tell

@@ -14,7 +14,7 @@ from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
-from widemargin.training.run import Moment, Run, Stops, Watch
+from widemargin.training.run import Moment, Run, Stops, Watch, seconds_left
 
 
 class Stages:
@@ -82,8 +82,8 @@ class Stages:
 
     @property
     def _left(self) -> float:
-        """Seconds left; always more than zero, so that every stage learns something."""
-        return max(1e-3, self._limit - (time.monotonic() - self._began))
+        """Seconds left."""
+        return seconds_left(self._limit, self._began)
 
     def _tell(self, moment: Moment) -> bool:
         if not self._stopped and self._watch is not None:

@@ -22,7 +22,7 @@ from widemargin.structured.tokenizer.measures import TextMeasures
 from widemargin.structured.tokenizer.model import TokenizerModel
 from widemargin.structured.tokenizer.splits import WHOLE, rules_of
 from widemargin.structured.tokenizer.treebank import Paragraph, paragraphs_of
-from widemargin.training.run import Watch
+from widemargin.training.run import Watch, seconds_left
 
 #: Characters per training piece: a few sentences.
 _PIECE = 300
@@ -146,9 +146,8 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
 
         def given() -> dict[str, Any]:
             """Parameters of the next tagger, with the time that is left."""
-            left = self.max_seconds
-            if left is not None:  # always more than zero, so that every tagger learns something
-                left = max(1e-3, left - (time.monotonic() - began))
+            limit = self.max_seconds
+            left = None if limit is None else seconds_left(limit, began)
             return {"C": self.C, "max_seconds": left, "random_state": rng}
 
         learned = training_corpus(paragraphs, _PIECE, rng)
