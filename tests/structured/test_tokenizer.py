@@ -308,8 +308,7 @@ def test_the_log_names_the_stages_and_the_members_of_committees() -> None:
         "characters, member 1 of 2",
         "characters, member 2 of 2",
         "multiword tokens",
-        "sentences, member 1 of 2",
-        "sentences, member 2 of 2",
+        "sentences",
     ]
 
 

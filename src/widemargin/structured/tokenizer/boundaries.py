@@ -2,8 +2,9 @@
 
 The tagger of characters sees a few characters around a place; what decides whether a sentence ends
 there is often further away: whether the next word is a capitalised one that begins sentences, or
-which word a full stop follows. So a second tagger looks at the tokens that were found, and labels
-each one: it ends a sentence, or it does not.
+which word a full stop follows. So a linear classifier looks at the tokens that were found, and
+labels each one: it ends a sentence, or it does not (see `boundary_svm` for how it learns). It has
+the form of a tagger whose labels do not depend on each other.
 """
 
 from __future__ import annotations
@@ -28,8 +29,12 @@ _SPACE, _GLUED = "space", "glued"
 _LONGEST = 1 << 12
 
 
+#: The last character of a token. This template counts more than others: in text without spaces, a
+#: final mark may stay part of an unknown word, and then this character alone says that a sentence
+#: ends.
+LAST = "suffix1[0]"
 #: Feature templates for a token that may end a sentence: the words around it, how they are written,
-#: how the word before ends and the word after begins, and where spaces are.
+#: how the word before ends and the word after begins, where spaces are, and its last character.
 BOUNDARIES = [
     "bias",
     "word[0]",
@@ -55,6 +60,10 @@ BOUNDARIES = [
     "gap[0]|lower[0]",
     "gap[-1]|lower[0]|gap[0]|runs[1]",
     "gap[0]|lower[0]|gap[1]|lower[1]",
+    LAST,
+    f"{LAST}|runs[1]",
+    f"{LAST}|prefix1[1]",
+    f"{LAST}|gap[0]",
 ]
 
 
@@ -64,22 +73,10 @@ def _gaps(begins: np.ndarray, ends: np.ndarray) -> list[str]:
     return [_SPACE if one else _GLUED for one in follows.tolist()]
 
 
-def training_tokens(
-    paragraphs: Sequence[Paragraph], size: int, rng: np.random.Generator
-) -> Corpus | None:
-    """Labelled tokens to learn from, in pieces; None if no sentence ends inside a paragraph.
-
-    An update covers a whole piece, so pieces are short, and their sizes vary.
-
-    Parameters
-    ----------
-    paragraphs : sequence of Paragraph
-        The text of a treebank.
-    size : int
-        Approximate number of tokens per piece.
-    rng : numpy Generator
-        Random generator for the sizes.
-    """
+def training_tokens(paragraphs: Sequence[Paragraph]) -> Corpus | None:
+    """Labelled tokens to learn from, by paragraph; None if no sentence ends inside a paragraph."""
+    if all(len(paragraph.sentences) == 1 for paragraph in paragraphs):
+        return None
     columns: dict[str, list[str]] = {"word": [], "gap": [], "label": []}
     starts = [0]
     for paragraph in paragraphs:
@@ -89,11 +86,7 @@ def training_tokens(
         columns["gap"] += _gaps(*places.T)
         for sentence in paragraph.sentences:
             columns["label"] += [GOES_ON] * (len(sentence) - 1) + [ENDS]
-        end = len(columns["word"])
-        while starts[-1] < end:
-            starts.append(min(end, starts[-1] + int(rng.integers(size // 2, size * 3 // 2))))
-    if all(len(paragraph.sentences) == 1 for paragraph in paragraphs):
-        return None
+        starts.append(len(columns["word"]))
     return Corpus(Columns(columns), np.array(starts, np.int64))
 
 

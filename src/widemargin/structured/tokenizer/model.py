@@ -65,7 +65,8 @@ class TokenizerModel(SavedModel):
     splitter : TaggerModel or None
         Chooses the rule for splitting a token into words; None if no token has several.
     boundaries : TaggerModel or None
-        Labels tokens: where sentences end. If None, the labels of characters decide.
+        Labels tokens: where sentences end. If None, the labels of characters decide. Its weights
+        are those of a linear SVM, or, in files of older versions, of a structured perceptron.
     params : dict
         The parameters of the training.
     """

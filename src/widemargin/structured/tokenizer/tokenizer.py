@@ -14,9 +14,8 @@ from widemargin.errors import DataError
 from widemargin.parameters import check_whole
 from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.table_size import bits_for
-from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
-from widemargin.structured.tokenizer.boundaries import BOUNDARIES, training_tokens
+from widemargin.structured.tokenizer.boundary_svm import learn_boundaries
 from widemargin.structured.tokenizer.cuts import training_corpus
 from widemargin.structured.tokenizer.measures import TextMeasures
 from widemargin.structured.tokenizer.model import TokenizerModel
@@ -26,13 +25,6 @@ from widemargin.training.run import Watch, seconds_left
 
 #: Characters per training piece: a few sentences.
 _PIECE = 300
-#: Tokens per training piece of the tagger that finds the ends of sentences.
-_TOKENS = 20
-#: Epochs of that tagger. Treebanks are not consistent about sentences (of 49 exclamation marks
-#: before a capital letter, 22 end one in Turkish IMST), and more epochs learn exceptions by heart.
-#: F1 in cross-validation with 1, 2, 3 and 10 epochs: Turkish 97.8, 97.9, 97.7, 97.3; Greek 96.5,
-#: 96.9, 96.8, 96.9; Chinese 96.8 with 2, 3 and 10 (standard errors of 0.1).
-_ENDING_EPOCHS = 2
 #: Features are hashed into 2^20 rows, or fewer if the treebank is small.
 _BITS = 20
 
@@ -71,9 +63,10 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
     """Split raw text into sentences and words, following the conventions of a treebank.
 
     A structured perceptron tags every character: it is inside a token, ends a token, ends a
-    sentence, or is a space. There are no language-specific rules, so scripts without spaces are
-    learned like any other. Multiword tokens (French du, "de le"; English don't, "do n't") are split
-    by rules that are read off the treebank and chosen by a second tagger.
+    sentence, or is a space. A linear SVM then decides which tokens end a sentence. There are no
+    language-specific rules, so scripts without spaces are learned like any other. Multiword tokens
+    (French du, "de le"; English don't, "do n't") are split by rules that are read off the treebank
+    and chosen by a second tagger.
 
     Parameters
     ----------
@@ -168,26 +161,10 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
             **given(),
         ).fit(learned, column="cut", watch=_named("characters", watch))
         splitter = _splitter(paragraphs, given(), _named("multiword tokens", watch))
-        boundaries = self._learn_boundaries(paragraphs, given(), _named("sentences", watch))
+        seconds = given()["max_seconds"]
+        boundaries = learn_boundaries(paragraphs, rng, seconds, _named("sentences", watch))
         self.model_ = TokenizerModel(cutter.model_, splitter, boundaries, self._plain_params())
         return self
-
-    def _learn_boundaries(
-        self, paragraphs: list[Paragraph], given: dict[str, Any], watch: Watch | None
-    ) -> TaggerModel | None:
-        """A tagger of tokens that end sentences; None if every paragraph is one sentence."""
-        learned = training_tokens(paragraphs, _TOKENS, given["random_state"])
-        if learned is None:
-            return None
-        tagger = Tagger(
-            templates=BOUNDARIES,
-            epochs=min(_ENDING_EPOCHS, self.epochs),
-            scheme=None,
-            constraints=None,
-            committee=self.committee,
-            **given,
-        )
-        return tagger.fit(learned, column="label", watch=watch).model_
 
     def _hold_out(
         self, paragraphs: list[Paragraph], rng: np.random.Generator
