@@ -22,6 +22,7 @@ from widemargin.loops.lowlevel.byte_blocks import (
     lowest_bit,
     word_bits,
 )
+from widemargin.loops.lowlevel.hash_chains import TOGETHER, chain_hashes
 from widemargin.loops.lowlevel.lanes import add_to_rows, weigh_rows
 from widemargin.loops.lowlevel.panel_products import PANEL, ROWS, multiply_panel
 from widemargin.loops.lowlevel.prefetch import prefetch
@@ -49,6 +50,15 @@ print(test_lowlevel.learned_bits())
 def _hash_all(hashes, out):
     for k in range(len(hashes)):
         out[k] = avalanche(hashes[k])
+
+
+@jit()
+def _chain_all(columns, which, places, ends, n, hashes):
+    first = np.uint64(0)
+    for t in range(np.uint64(len(ends))):
+        end = ends[t]
+        chain_hashes(columns, which, places, first, end, end + end, np.uint64(2), n, hashes, t)
+        first = end
 
 
 @jit()
@@ -110,6 +120,13 @@ def results():
     counts = np.empty_like(hashes)
     _count_all(hashes, counts)
     yield counts
+
+    columns = rng.integers(0, 1 << 63, (3, 40), dtype=u)
+    which, places = rng.integers(0, 3, 6, dtype=u), rng.integers(-2, 3, 6)
+    for n in (1, 7, 8, 9, 24):
+        chains = np.zeros((4, 3 * TOGETHER), u)
+        _chain_all(columns, which, places, np.array([0, 1, 3, 6], u), u(n), chains)
+        yield chains[:, :n]
 
     text = np.append(np.arange(256), rng.integers(0, 256, 256)).astype(np.uint8)
     found = [np.zeros(400, u) for _ in range(3)]

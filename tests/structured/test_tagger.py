@@ -56,7 +56,7 @@ def test_columns_of_any_script(words):
     for k in range(7):
         seen = {}
         for i in range(len(words)):
-            assert seen.setdefault(shown[i][k], hashes[i, k]) == hashes[i, k]
+            assert seen.setdefault(shown[i][k], hashes[k, i]) == hashes[k, i]
         assert len(set(seen.values())) == len(seen)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -11,6 +12,13 @@ from widemargin.errors import ModelFileError
 from widemargin.modelfile import Contents, read_model_file, restore
 
 Model = TypeVar("Model", covariant=True)
+
+
+class Cacheless:
+    """A dataclass whose cached values are not pickled; they are recomputed on demand."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
 
 class _Readable(Protocol[Model]):

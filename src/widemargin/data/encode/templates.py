@@ -156,14 +156,15 @@ class Templates:
 
     @cached_property
     def table(self) -> Table:
-        """The concatenated parts of all templates: relative positions and columns of cells."""
-        width = len(self.columns.names)
+        """The concatenated parts of all templates: columns and relative positions of cells."""
         index = {name: k for k, name in enumerate(self.columns.names)}
-        cells = [place * width + index[name] for parts in self.parts for name, place in parts]
+        columns = [index[name] for parts in self.parts for name, _ in parts]
+        places = [place for parts in self.parts for _, place in parts]
         ends = np.cumsum([len(parts) for parts in self.parts])
         seeds = np.random.default_rng(0).integers(1, 1 << 63, len(self), dtype=np.uint64)
         return Table(
-            frozen(np.array(cells, np.int64)),
+            frozen(np.array(columns, np.uint64)),
+            frozen(np.array(places, np.int64)),
             frozen(ends.astype(np.uint64)),
             frozen(seeds),
             self.reach,

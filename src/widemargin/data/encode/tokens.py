@@ -89,7 +89,7 @@ class TokenColumns:
     ['pos']
     >>> tokens = columns.read({"word": ["The", "cats"], "pos": ["DT", "NNS"]})
     >>> columns.hashed(tokens).shape
-    (2, 3)
+    (3, 2)
     >>> columns.show(tokens, 1, 1)
     'ts'
     """
@@ -120,19 +120,32 @@ class TokenColumns:
             self.inputs.append(name)
         return 2 + self.inputs.index(name)
 
-    def read(self, given: Mapping[str, Sequence[str]]) -> Tokens:
-        """Join and encode the texts of tokens; `given` has a list of strings for each column."""
+    def read(
+        self, given: Mapping[str, Sequence[str]], first: int = 0, last: int | None = None
+    ) -> Tokens:
+        """Join and encode the texts of the tokens from `first` up to `last`.
+
+        `given` has a list of strings for each column.
+        """
         missing = [name for name in self.inputs if name not in given]
         if missing:
             raise DataError(
                 f"the templates use the column {missing[0]!r}, which the input does not have"
                 f" (it has {', '.join(given)}); add it, or train without those templates"
             )
-        return read_tokens(given["word"], [given[name] for name in self.inputs])
+        columns = [given[name] for name in ("word", *self.inputs)]
+        n = len(columns[0])
+        for column in columns:
+            if len(column) != n:
+                raise DataError(
+                    f"a column has {len(column)} entries for {n} tokens; give one per token"
+                )
+        words, *others = (column[first:last] for column in columns)
+        return read_tokens(words, others, first)
 
     def hashed(self, tokens: Tokens) -> np.ndarray:
-        """All columns of all tokens as hashes, an array of uint64 (tokens, columns)."""
-        hashes = np.empty((tokens.n, len(self.names)), np.uint64)
+        """All columns of all tokens as hashes, an array of uint64 (columns, tokens)."""
+        hashes = np.empty((len(self.names), tokens.n), np.uint64)
         # The same number types as in the tagger, so that nothing is compiled twice.
         fill_columns(*tokens, self.made, np.uint64(0), np.uint64(tokens.n), hashes, 0)
         return hashes
@@ -150,13 +163,18 @@ class TokenColumns:
         return show_shape(text, way == RUNS) if way in (SHAPE, RUNS) else text
 
 
-def read_tokens(words: Sequence[str], others: Sequence[Sequence[str]] = ()) -> Tokens:
-    """Join and encode words, their lower case, and other columns of the same length."""
+def read_tokens(
+    words: Sequence[str], others: Sequence[Sequence[str]] = (), first: int = 0
+) -> Tokens:
+    """Join and encode words, their lower case, and other columns of the same length.
+
+    `first` is the number of the first word, for error messages.
+    """
     n = len(words)
-    texts = [_joined(words, n)]
+    texts = [_joined(words, first)]
     # All at once is safe: the rule for a final sigma does not look across separators.
     texts.append(texts[0].lower())
-    texts += [_joined(column, n) for column in others]
+    texts += [_joined(column, first) for column in others]
     text = "".join(texts)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     edges = np.zeros((len(texts), n + 1), np.uint64)
@@ -167,18 +185,16 @@ def read_tokens(words: Sequence[str], others: Sequence[Sequence[str]] = ()) -> T
     return Tokens(codes, frozen(edges), _classes(_size(highest)))
 
 
-def _joined(strings: Sequence[str], n: int) -> str:
+def _joined(strings: Sequence[str], first: int) -> str:
     """Strings one after the other, each followed by a separator."""
-    if len(strings) != n:
-        raise DataError(f"a column has {len(strings)} entries for {n} tokens; give one per token")
-    if not n:
+    if not len(strings):
         return ""
     try:
         return _END.join(strings) + _END
     except TypeError:
         wrong = next(i for i, string in enumerate(strings) if not isinstance(string, str))
         raise DataError(
-            f"token {wrong} is {strings[wrong]!r}, a {type(strings[wrong]).__name__};"
+            f"token {first + wrong} is {strings[wrong]!r}, a {type(strings[wrong]).__name__};"
             " tokens must be strings"
         ) from None
 

@@ -14,18 +14,25 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
+from widemargin.loops.lowlevel.hash_chains import TOGETHER, chain_hashes
 from widemargin.loops.sequences.tokens import hash_in, scatter_bits
 
 _0, _1 = np.uint64(0), np.uint64(1)
 #: Where the hashes of what stands around a sentence begin: another number than for words (the
 #: multiplier of Knuth's generator MMIX).
 _EDGE = np.uint64(0x5851F42D4C957F2D)
+#: Tokens whose features are hashed before their rows are looked up: the hashes stay in the cache.
+_AT_ONCE = 64
 
 
 class Table(NamedTuple):
-    """Templates: part p of template t, for ends[t - 1] <= p < ends[t], looks at cells[p]."""
+    """Templates: part p of template t, for ends[t - 1] <= p < ends[t], looks at one cell.
 
-    cells: np.ndarray  # how far from the token's first column, in a matrix of columns
+    It is in column columns[p] of the token that is places[p] further on.
+    """
+
+    columns: np.ndarray
+    places: np.ndarray
     ends: np.ndarray
     seeds: np.ndarray  # where the hash of each template begins
     reach: int  # how many tokens away the furthest cell is
@@ -39,15 +46,33 @@ class Index(NamedTuple):
     rows: np.ndarray
 
 
+class Desk(NamedTuple):
+    """Work buffers: the columns of a sentence and of what stands around it, and some hashes."""
+
+    columns: np.ndarray  # of uint64, (columns, tokens)
+    hashes: np.ndarray  # of uint64, (templates, tokens at once)
+
+
+@jit(inline=True)
+def make_desk(columns, table, longest):
+    """Buffers for sentences of up to `longest` tokens."""
+    reach, more = np.uint64(table.reach), np.uint64(TOGETHER)
+    size = np.uint64(longest) + reach + reach + more
+    return Desk(
+        np.empty((np.uint64(columns), size), np.uint64),
+        np.empty((np.uint64(len(table.seeds)), np.uint64(_AT_ONCE)), np.uint64),
+    )
+
+
 @jit(inner=True)
 def fill_edges(columns, reach, n):
-    """Write the padding before and after a sentence of n tokens, whose first is row `reach`."""
+    """Write the padding before and after a sentence of n tokens, whose first is at `reach`."""
     for d in range(np.uint64(reach)):
         before = scatter_bits(hash_in(_EDGE, d))
         behind = scatter_bits(hash_in(_EDGE, d + np.uint64(1 << 32)))
-        for k in range(columns.shape[1]):
-            columns[np.uint64(reach) - d - _1, k] = before
-            columns[np.uint64(reach) + np.uint64(n) + d, k] = behind
+        for k in range(np.uint64(len(columns))):
+            columns[k, np.uint64(reach) - d - _1] = before
+            columns[k, np.uint64(reach) + np.uint64(n) + d] = behind
 
 
 @jit(inline=True)
@@ -74,56 +99,63 @@ def _row_of(index, h):
     return index.rows[row] if len(index.rows) else row
 
 
-@jit(inline=True)
-def _hash_feature(cells, table, t, here):
-    """The hash of the feature that template t makes of the token whose columns begin at `here`."""
-    h = table.seeds[t]
-    first = table.ends[t - _1] if t > _0 else _0
-    for p in range(first, table.ends[t]):
-        h = hash_in(h, cells[np.uint64(np.int64(here) + table.cells[p])])
-    return hash_in(h, table.ends[t]) | _1
+@jit(inner=True)
+def _hash_features(desk, table, i, size):
+    """Hash the features of `size` tokens from token i on, which is at `reach` + i.
+
+    That of template t and token i + k is desk.hashes[t, k].
+    """
+    first, at = _0, np.uint64(table.reach) + i
+    for t in range(np.uint64(len(table.seeds))):
+        end, seed = table.ends[t], table.seeds[t]
+        chain_hashes(
+            desk.columns, table.columns, table.places, first, end, seed, at, size, desk.hashes, t
+        )
+        first = end
 
 
 @jit(inner=True)
-def fill_ids(columns, n, table, index, ids, first):
-    """Write the rows of the features of n tokens, whose columns begin at row `reach`.
+def fill_ids(desk, n, table, index, ids, first):
+    """Write the rows of the features of n tokens.
 
     ids is flat: token i has ids[first + i T] and the T - 1 behind it. The cost is one hash per
     template and token.
     """
-    cells = columns.ravel()
-    width, T = np.uint64(columns.shape[1]), np.uint64(len(table.seeds))
-    at = np.uint64(first)
-    for i in range(np.uint64(n)):
-        here = (np.uint64(table.reach) + i) * width
-        for t in range(T):
-            ids[at] = _row_of(index, _hash_feature(cells, table, t, here))
-            at += _1
+    T, most = np.uint64(len(table.seeds)), np.uint64(_AT_ONCE)
+    at, n = np.uint64(first), np.uint64(n)
+    for i in range(_0, n, most):
+        size = min(most, n - i)
+        _hash_features(desk, table, i, size)
+        for k in range(size):
+            for t in range(T):
+                ids[at] = _row_of(index, desk.hashes[t, k])
+                at += _1
 
 
 @jit(inner=True)
-def add_to_dictionary(columns, n, table, keys, rows, used, ids, first):
+def add_to_dictionary(desk, n, table, keys, rows, used, ids, first):
     """As `fill_ids` with an exact dictionary, in which new features get the next rows.
 
     Returns how many rows are used; it stops before the dictionary is more than half full, and then
     returns the negative of that number.
     """
-    cells = columns.ravel()
-    width, T = np.uint64(columns.shape[1]), np.uint64(len(table.seeds))
     if 2 * (used + n * len(table.seeds)) > len(keys):
         return -used
-    at = np.uint64(first)
-    for i in range(np.uint64(n)):
-        here = (np.uint64(table.reach) + i) * width
-        for t in range(T):
-            h = _hash_feature(cells, table, t, here)
-            slot = _find(keys, h)
-            if keys[slot] == _0:
-                keys[slot] = h
-                rows[slot] = used
-                used += 1
-            ids[at] = rows[slot]
-            at += _1
+    T, most = np.uint64(len(table.seeds)), np.uint64(_AT_ONCE)
+    at, n = np.uint64(first), np.uint64(n)
+    for i in range(_0, n, most):
+        size = min(most, n - i)
+        _hash_features(desk, table, i, size)
+        for k in range(size):
+            for t in range(T):
+                h = desk.hashes[t, k]
+                slot = _find(keys, h)
+                if keys[slot] == _0:
+                    keys[slot] = h
+                    rows[slot] = used
+                    used += 1
+                ids[at] = rows[slot]
+                at += _1
     return used
 
 

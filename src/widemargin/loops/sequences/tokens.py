@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin.loops.jit import jit
+from widemargin.loops.lowlevel.hash_chains import PRIME
 
 #: How a column is made from a text: all of it, its first or last characters, its characters by
 #: class, the same with every run cut to one, or which classes of characters are where.
@@ -21,10 +22,9 @@ LETTER, UPPER, DIGIT = np.uint8(1), np.uint8(2), np.uint8(4)
 SEPARATOR = 10
 
 _1 = np.uint64(1)
-#: Where hashes begin (as in FNV-1a), and two multipliers: 2^64 divided by the golden ratio (Knuth,
-#: The Art of Computer Programming, 6.4), and that of degski's mixer, which shifts by 32 bits, too.
+#: Where hashes begin (as in FNV-1a), and the multiplier of degski's mixer, which shifts by 32 bits,
+#: too.
 _BASIS = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)
 _32 = np.uint64(32)
 _HYPHEN = np.uint32(45)
@@ -33,7 +33,7 @@ _HYPHEN = np.uint32(45)
 @jit(inline=True)
 def hash_in(h, x):
     """The hash h extended by x."""
-    return (h ^ np.uint64(x)) * _PRIME
+    return (h ^ np.uint64(x)) * PRIME
 
 
 @jit(inline=True)
@@ -131,7 +131,7 @@ def flags_of(codes, a, b, classes):
 
 @jit()
 def fill_columns(codes, edges, classes, made, a, b, columns, at):
-    """Write the columns of tokens a to b into columns[at:].
+    """Write the columns of tokens a to b into columns[:, at:].
 
     Parameters
     ----------
@@ -143,12 +143,12 @@ def fill_columns(codes, edges, classes, made, a, b, columns, at):
         How each column is made: the way, the text, and how many characters.
     a, b : int
         The first token, and the one behind the last.
-    columns : array of uint64, (tokens, columns)
+    columns : array of uint64, (columns, tokens)
         Changed in place.
     at : int
-        The row of token a.
+        The place of token a.
     """
-    row = np.uint64(at)
+    place = np.uint64(at)
     for i in range(np.uint64(a), np.uint64(b)):
         for k in range(np.uint64(len(made))):
             way, j, size = made[k, 0], np.uint64(made[k, 1]), np.uint64(made[k, 2])
@@ -163,5 +163,5 @@ def fill_columns(codes, edges, classes, made, a, b, columns, at):
                 h = scatter_bits(hash_in(_BASIS, flags_of(codes, start, end, classes)))
             else:
                 h = _hash_text(codes, start, end)
-            columns[row, k] = h
-        row += _1
+            columns[k, place] = h
+        place += _1

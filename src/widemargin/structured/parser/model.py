@@ -41,7 +41,7 @@ from widemargin.structured.parser.search import (
 from widemargin.structured.parser.tag_columns import ReadTags, tag_column, taggers_of
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
-from widemargin.structured.saved import join_parts, part_of, read_model
+from widemargin.structured.saved import Cacheless, join_parts, part_of, read_model
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
 from widemargin.structured.sparse_rows import (
     SMALL_BITS,
@@ -88,7 +88,7 @@ class Trees(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ParserModel(SavedModel):
+class ParserModel(Cacheless, SavedModel):
     """A trained parser.
 
     Attributes
@@ -171,10 +171,6 @@ class ParserModel(SavedModel):
             self.label_features,
             self.beam,
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Cached values are not pickled; they are recomputed on demand.
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def tag(self, corpus: Corpus, n_jobs: int | None = None) -> dict[str, list[str]]:
         """The tags of a corpus by column: the parser's own, or those in the corpus."""

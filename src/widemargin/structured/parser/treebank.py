@@ -61,10 +61,10 @@ def lay_out(corpus: Corpus, tags: Sequence[np.ndarray], forms: Tokens | None = N
     columns = np.empty((int(places.starts[-1]), len(COLUMNS) - (not third)), np.uint64)
     columns[places.starts[:-1].astype(np.int64)] = key_of("the root")
     columns[places.starts[1:].astype(np.int64) - 1] = key_of("no word")
-    columns[places.rows, 0] = hashed[:, 0]
+    columns[places.rows, 0] = hashed[0]
     columns[places.rows, 1] = tags[0]
     columns[places.rows, 2] = tags[min(1, len(tags) - 1)]
-    columns[places.rows, 3] = hashed[:, 1]
+    columns[places.rows, 3] = hashed[1]
     if third:
         columns[places.rows, 4] = tags[2]
     nothing = frozen(np.empty(0, np.uint32))

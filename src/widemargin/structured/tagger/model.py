@@ -32,7 +32,7 @@ from widemargin.loops.sequences.templates import Index
 from widemargin.modelfile import write_model_file
 from widemargin.models.explanation import Explanation, explanation_of
 from widemargin.parameters import check_not_negative, check_positive, check_whole
-from widemargin.structured.saved import read_model
+from widemargin.structured.saved import Cacheless, read_model
 from widemargin.structured.sentences import (
     TagLists,
     columns_of_sentence,
@@ -75,7 +75,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TaggerModel:
+class TaggerModel(Cacheless):
     """A trained tagger.
 
     Attributes
@@ -196,10 +196,6 @@ class TaggerModel:
     def _search(self) -> Search:
         return Search(len(self.tags), self.order, self.beam or None, WHOLE, 0.0)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Cached values are not pickled; they are recomputed on demand.
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
     # Tagging
 
     def tag(self, words: Sequence[Any], **columns: Sequence[str]) -> list[str]:
@@ -232,11 +228,8 @@ class TaggerModel:
         """The numeric features of tokens with their weights, if any were learned."""
         if values is None or not self.numbers:
             return None
-        return numbers_of(values.recoded(self._number_places), self.answering_weights.V)
-
-    @cached_property
-    def _number_places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.numbers)}
+        places = {name: place for place, name in enumerate(self.numbers)}
+        return numbers_of(values.recoded(places), self.answering_weights.V)
 
     def read_sentences(self, sentences: Any, tags: Any = None) -> Corpus:
         """Sentences, and their tags if given, as a corpus with the columns the tagger needs."""
@@ -247,26 +240,36 @@ class TaggerModel:
     ) -> np.ndarray:
         """The tags of all tokens of a corpus, as indices into `tags`.
 
-        `words`, if already read, are used by a tagger that needs no other columns.
+        `words`, if already read, are used by a tagger that needs no other columns. Otherwise a
+        piece is read and tagged at a time, so that its text stays in the cache.
         """
-        tokens = words
-        if tokens is None or self.templates.columns.inputs:
-            tokens = self.templates.columns.read(word_columns(corpus))
-        starts = frozen(corpus.starts.astype(np.uint64))
-        labels = np.empty(tokens.n, np.uint32)
-        numbers = self._numbers_of(corpus.values)
-        given = *self.answering_weights.for_tagging, numbers, self._search
+        columns, given = self.templates.columns, self.answering_weights.for_tagging
+        labels = np.empty(corpus.tokens, np.uint32)
+        whole = None
+        if words is not None and not columns.inputs:
+            whole = (words, *self._starts_and_numbers(corpus, 0, len(corpus)))
 
         def work(part: tuple[int, int]) -> None:
             a, b = part
-            out = labels[int(corpus.starts[a]) : int(corpus.starts[b])]
-            tag_sentences(*tokens, self._reader, starts, a, b, *given, out)
+            first, last = int(corpus.starts[a]), int(corpus.starts[b])
+            out = labels[first:last]
+            if whole is None:
+                tokens = columns.read(word_columns(corpus), first, last)
+                starts, numbers = self._starts_and_numbers(corpus, a, b)
+                a, b = 0, b - a
+            else:
+                tokens, starts, numbers = whole
+            tag_sentences(*tokens, self._reader, starts, a, b, *given, numbers, self._search, out)
 
-        threads = thread_count(n_jobs)
-        run_all(
-            work, stretches(corpus.starts, _PIECE) if threads > 1 else [(0, len(corpus))], threads
-        )
+        run_all(work, stretches(corpus.starts, _PIECE), thread_count(n_jobs))
         return labels
+
+    def _starts_and_numbers(self, corpus: Corpus, a: int, b: int) -> tuple[Any, Numbers | None]:
+        """Where the sentences a up to b start among their tokens, and their numeric features."""
+        starts, values = corpus.starts[a : b + 1], corpus.values
+        if values is not None:
+            values = values.stretch(int(starts[0]), int(starts[-1]))
+        return frozen((starts - starts[0]).astype(np.uint64)), self._numbers_of(values)
 
     def flat_tags(self, corpus: Corpus, n_jobs: int | None = None) -> list[str]:
         """The tags of all tokens of a corpus, in one list."""

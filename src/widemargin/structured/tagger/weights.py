@@ -44,7 +44,10 @@ def transition_rows(labels: int, order: int) -> int:
 
 
 def transition_table(W: np.ndarray, allowed: np.ndarray, labels: int, order: int) -> np.ndarray:
-    """The summed transition weights for the dynamic program; minus infinity where not allowed."""
+    """The summed transition weights for the dynamic program; minus infinity where not allowed.
+
+    Its rows begin with a cache line if that is possible, which makes reading them faster.
+    """
     n, width = labels, W.shape[1]
     T = W[len(W) - transition_rows(n, order) :]
     closed = np.zeros((n + 2, width), np.float32)
@@ -53,9 +56,15 @@ def transition_table(W: np.ndarray, allowed: np.ndarray, labels: int, order: int
     closed[n + 1, :n][~allowed[:n, n]] = -np.inf
     pairs = T[: n + 2] + closed
     if order == 1:
-        return pairs
+        return _aligned_copy(pairs)
     triples = T[n + 2 :].reshape(n + 1, n + 1, width) + pairs[: n + 1, None, :]
-    return np.concatenate([triples.reshape(-1, width), pairs[n + 1 :]])
+    return _aligned_copy(np.concatenate([triples.reshape(-1, width), pairs[n + 1 :]]))
+
+
+def _aligned_copy(table: np.ndarray) -> np.ndarray:
+    copy = aligned(table.shape, table.dtype)
+    copy[:] = table
+    return copy
 
 
 class Answering(NamedTuple):

@@ -17,21 +17,20 @@ from widemargin.loops.lowlevel.by_hand.emit import (
 from widemargin.loops.lowlevel.vectors import HEAD, LINE, add_rows, add_split_rows, max_plus
 
 _F32, _I16, _I32, _I64 = ir.FloatType(), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-#: Numbers of a vector: a register of AVX2; and while rows are added, one of AVX-512 or two of AVX2.
-#: Where there is AVX-512, sums of 48 float32 take five sixths of the time so, maxima more.
-_EACH, _ADDED = 8, 16
+#: Numbers of a vector: a register of AVX-512 or two of AVX2.
+_EACH = 16
 #: Numbers that are added in registers at once; what remains of a row is 8, 16, 32 or 48. They take
 #: 8 of the 16 registers of AVX2.
 _MOST = np.uint64(64)
 _8, _16, _32 = np.uint64(8), np.uint64(16), np.uint64(32)
 
 
-def _vectors(kind, lanes, most=_EACH):
+def _vectors(kind, lanes):
     """The type of a vector, and where each of the vectors begins that hold this many numbers.
 
     One vector of all would be simpler, but the compiler then keeps odd ones in pieces.
     """
-    each = min(lanes, most)
+    each = min(lanes, _EACH)
     return ir.VectorType(kind, each), range(0, lanes, each)
 
 
@@ -46,8 +45,8 @@ def _make_add_rows(lanes):
     @intrinsic
     def add(typingctx, W, ids, first, count, ahead, width, block, s, at):
         whole = W.dtype == types.int16
-        stored, parts = _vectors(_I16 if whole else _F32, lanes, _ADDED)
-        summed, _ = _vectors(_I32 if whole else _F32, lanes, _ADDED)
+        stored, parts = _vectors(_I16 if whole else _F32, lanes)
+        summed, _ = _vectors(_I32 if whole else _F32, lanes)
         size = 2 if whole else 4
         fetched = not isinstance(ahead, types.NoneType)
 
@@ -96,9 +95,9 @@ def _make_add_rows(lanes):
 
 def _make_add_split_rows(lanes):
     """The sum of rows in two parts, the second of `lanes` numbers."""
-    stored, parts = _vectors(_I16, HEAD, _ADDED)
-    behind = range(0, lanes, _ADDED)
-    summed = ir.VectorType(_I32, _ADDED)
+    stored, parts = _vectors(_I16, HEAD)
+    behind = range(0, lanes, _EACH)
+    summed = ir.VectorType(_I32, _EACH)
 
     @intrinsic
     def add(typingctx, heads, tails, ids, first, count, ahead, width, s, at):
@@ -133,7 +132,7 @@ def _make_add_split_rows(lanes):
             # The second part is written over the last number of the first.
             places = (*parts, *(HEAD - 1 + part for part in behind))
             for part, total in zip(places, sums, strict=True):
-                total = builder.sitofp(total, ir.VectorType(_F32, _ADDED))
+                total = builder.sitofp(total, ir.VectorType(_F32, _EACH))
                 address = _at(builder, out, builder.add(start, _I64(part)), total.type)
                 builder.store(total, address, align=4)
             return context.get_dummy_value()
@@ -162,7 +161,7 @@ def _make_max_plus(lanes):
 
             def body(z, bests):
                 one = builder.load(builder.gep(before, [builder.add(here, z)]))
-                splat = emit_splat(builder, one, _EACH)
+                splat = emit_splat(builder, one, vector.count)
                 start = builder.add(builder.mul(builder.add(first, z), width), block)
                 new = []
                 for part, best in zip(parts, bests, strict=True):
@@ -172,7 +171,7 @@ def _make_max_plus(lanes):
                     new.append(builder.select(higher, found, best))
                 return new
 
-            start = [ir.Constant(vector, [float("-inf")] * _EACH) for _ in parts]
+            start = [ir.Constant(vector, [float("-inf")] * vector.count) for _ in parts]
             bests = emit_loop(builder, _I64(0), n, 1, start, body)
             from_ = builder.add(builder.mul(i, width), block)
             to = builder.add(builder.mul(at, width), block)
