@@ -134,10 +134,8 @@ def test_each_process_prefers_modules_that_it_has_begun(monkeypatch):
     assert tried == ["b.second", "a.first", "a.third"]
     tried.clear()
     ahead._begun.clear()
-    seconds = {"a.first": 1.0, "b.second": 3.0, "a.third": 2.0, "b.last": 0.5}
-    loops = [
-        one._replace(seconds=s) for one, s in zip(listed(*seconds), seconds.values(), strict=True)
-    ]
+    costs = {"a.first": 1.0, "b.second": 3.0, "a.third": 2.0, "b.last": 0.5}
+    loops = [one._replace(cost=s) for one, s in zip(listed(*costs), costs.values(), strict=True)]
     monkeypatch.setattr(ahead.gc, "disable", lambda: None)
     monkeypatch.setattr(jit, "_quiet", False)
     ahead.compile_listed([list(one) for one in loops], os.getppid())

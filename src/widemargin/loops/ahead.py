@@ -45,8 +45,7 @@ _others: list[subprocess.Popen[bytes]] = []
 _shared: list[Listed] = []
 #: The modules of the loops that this process has begun to compile.
 _begun: set[str] = set()
-#: Minimum seconds of compiling that make a second process worthwhile: starting Python with numba
-#: takes one.
+#: The least cost of compiling that makes a second process worthwhile: starting one costs 1.
 _WORTHWHILE = 2.0
 
 
@@ -59,14 +58,15 @@ class Listed(NamedTuple):
         Its module and name.
     kinds : str
         The kinds of its arguments, as written by `name_kinds`.
-    seconds : float
-        How long it took to compile where the list was made.
+    cost : float
+        How long it took to compile where the list was made, in units of the time that starting
+        Python with numba takes there: that ratio depends little on the machine.
     """
 
     module: str
     name: str
     kinds: str
-    seconds: float
+    cost: float
 
 
 @functools.cache
@@ -100,7 +100,7 @@ def _start_once(call: str) -> None:
     """Start the other process; end it with this one."""
     try:
         missing = _find_missing(call)
-        if sum(one.seconds for one in missing[1:]) < _WORTHWHILE:
+        if sum(one.cost for one in missing[1:]) < _WORTHWHILE:
             return
         given = (json.dumps(sys.path), json.dumps(missing), str(os.getpid()))
         other = subprocess.Popen(
@@ -177,7 +177,7 @@ def compile_listed(loops: list[list[Any]], parent: int) -> None:
     gc.disable()  # this process ends soon
     left = list(map(Listed._make, loops))
     while left and os.getppid() == parent:
-        left.sort(key=lambda one: (one.module not in _begun, -one.seconds))
+        left.sort(key=lambda one: (one.module not in _begun, -one.cost))
         _compile_unless_taken(left.pop(0))
 
 
