@@ -95,12 +95,14 @@ def _sections(path: pathlib.Path) -> dict[str, str]:
 
 
 def machine() -> str:
-    """The processor and the number of usable cores."""
+    """The processor, with its family, as one name may stand for several; how many cores."""
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            model = next(line.split(":")[1].strip() for line in file if "model name" in line)
-    except (OSError, StopIteration):
+            facts = dict(line.strip().split("\t: ", 1) for line in file if "\t: " in line)
+        facts = {name.strip(): fact for name, fact in facts.items()}
+        model = f"{facts['model name']} (family {facts['cpu family']}, model {facts['model']})"
+    except (OSError, KeyError):
         pass
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count()
