@@ -358,14 +358,6 @@ def check_shape(name: str, array: np.ndarray, *shapes: tuple[int, ...], kinds: s
         raise ValueError(f"{name} has the shape {array.shape} and the type {array.dtype}")
 
 
-def check_alike(arrays: Mapping[str, np.ndarray], mine: Mapping[str, np.ndarray]) -> None:
-    """Raise a ValueError unless arrays have the shapes and types of these, by name."""
-    for name, array in mine.items():
-        if (arrays[name].shape, arrays[name].dtype) != (array.shape, array.dtype):
-            found = arrays[name]
-            raise ValueError(f"{name} has the shape {found.shape} and the type {found.dtype}")
-
-
 def check_room(shape: Sequence[int], kind: Any, stored: int) -> None:
     """Raise a ValueError if `stored` bytes in a file cannot plausibly unpack to this shape."""
     sizes = [*shape] if len(shape) <= _MOST_DIMENSIONS else [-1]

@@ -26,10 +26,9 @@ from widemargin.distribute.hull import Hull, Proposal, kept_proposals
 from widemargin.distribute.mixing import Weights
 from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
-from widemargin.modelfile import check_alike
 from widemargin.online.state import State
 from widemargin.parameters import check_counts, check_kinds
-from widemargin.training.checkpoints import without_prefix
+from widemargin.training.checkpoints import check_alike, without_prefix
 from widemargin.training.run import Counts
 
 #: How far from the best weights towards the current ones the slopes are taken.

@@ -23,7 +23,6 @@ from widemargin.loops.linear.passes import Log
 from widemargin.markup.words import several
 from widemargin.modelfile import (
     SavedModel,
-    check_alike,
     check_places,
     check_shape,
     pack_params,
@@ -38,6 +37,7 @@ from widemargin.online.mistake_log import read_log
 from widemargin.online.scores import best_class
 from widemargin.online.state import KEEPS
 from widemargin.parameters import check_choice, check_counts, check_kinds
+from widemargin.training.checkpoints import check_alike
 from widemargin.training.history import History
 
 #: Kernel values are computed in blocks of about this many bytes, which fit in the processor cache.

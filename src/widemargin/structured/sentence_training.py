@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.modelfile import check_alike
 from widemargin.online.orders import EpochOrders
 from widemargin.parameters import check_counts
+from widemargin.training.checkpoints import check_alike
 from widemargin.training.run import Counts, Training
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -181,3 +181,11 @@ def without_prefix(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.n
         for name, array in arrays.items()
         if name.startswith(f"{prefix}.")
     }
+
+
+def check_alike(arrays: Mapping[str, np.ndarray], mine: Mapping[str, np.ndarray]) -> None:
+    """Raise a ValueError unless arrays have the shapes and types of these, by name."""
+    for name, array in mine.items():
+        if (arrays[name].shape, arrays[name].dtype) != (array.shape, array.dtype):
+            found = arrays[name]
+            raise ValueError(f"{name} has the shape {found.shape} and the type {found.dtype}")

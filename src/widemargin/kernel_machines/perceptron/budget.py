@@ -41,8 +41,9 @@ from widemargin.loops.kernel.budgets import (
     budget_pass,
 )
 from widemargin.loops.linear.passes import COUNT, Log, Tally
-from widemargin.modelfile import check_alike, check_places
+from widemargin.modelfile import check_places
 from widemargin.models.kernel import combine
+from widemargin.training.checkpoints import check_alike
 
 _FORMS = {"random": RANDOM, "forgetron": FORGETRON, "projectron": PROJECTRON}
 #: Examples per block.
