@@ -45,7 +45,8 @@ class CycleFinder:
     @classmethod
     def of(cls, about: list[Any]) -> CycleFinder:
         """Undo `about`; a ValueError if the state is damaged."""
-        finder = cls(*about)
+        epochs, largest, most_updates = about
+        finder = cls(epochs, largest, most_updates)
         check_kinds(vars(finder), epochs=dict, largest=float)
         check_counts(vars(finder), "most_updates")
         check_counts(finder.epochs, *finder.epochs)
