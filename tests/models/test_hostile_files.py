@@ -195,6 +195,30 @@ def test_a_long_header_is_not_read(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
 
+#: Text that a terminal must not show as it is.
+UNPRINTABLE = "\u202e<b>\x1b[31m\n"
+
+
+def test_names_in_an_error_are_printable(contents, cached, tmp_path):
+    change = {"format": 99, "widemargin": UNPRINTABLE}
+    arrays, about = contents("linear")
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, **change}), "newer widemargin")
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, "learner": UNPRINTABLE}), "damaged")
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, "learner": "x" * 999}), "unknown")
+    given = {**about, "task": {}, "widemargin": UNPRINTABLE}
+    for form in (1, 99):
+        content = forged_model(arrays, {**given, "checkpoint": form})
+        (tmp_path / "checkpoint.wm").write_bytes(content)
+        with pytest.raises(ModelFileError) as caught:
+            Checkpoints(tmp_path, {}, resume=True)
+        assert str(caught.value).isprintable()
+    arrays, about = cached
+    (tmp_path / "x.wmc").write_bytes(forged_cache(arrays, {**about, **change, "cache": 99}))
+    with pytest.raises(DataError, match="newer widemargin") as caught:
+        read_cache(str(tmp_path / "x.wmc"))
+    assert str(caught.value).isprintable()
+
+
 # Arrays that do not fit each other
 
 HUGE = np.array([1 << 40, 1 << 20])

@@ -25,7 +25,7 @@ def read_model(
     """Read a model from a file written by this learner; `called` is its name with an article."""
     arrays, about = read_model_file(path)
     if about.get("learner") != learner:
-        raise ModelFileError(f"{path}: is not {called} but a {about.get('learner')}")
+        raise ModelFileError(f"{path}: is not {called} but a {about.get('learner')!s:.50}")
     return restore(path, arrays, about, kind.of)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import read_model_file, say_newer, write_model_file
+from widemargin.modelfile import one_line, read_model_file, say_newer, write_model_file
 
 #: Written to every checkpoint, and increased when the data needed to resume a run change.
 _FORMAT = 2
@@ -115,7 +115,7 @@ class Checkpoints:
         if form > _FORMAT:
             raise ModelFileError(f"{self.path}: {say_newer(form, _FORMAT, about)}")
         if form < _FORMAT:
-            version = str(about.get("widemargin", "0.1"))[:20]
+            version = one_line(about.get("widemargin", "0.1"), 20)
             raise ModelFileError(
                 f"{self.path}: is a checkpoint of widemargin {version}, which this version cannot"
                 " resume; finish with that version, or start again in another folder"
