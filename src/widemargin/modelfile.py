@@ -183,7 +183,7 @@ def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray]
     try:
         arrays = load(content)
     except (ValueError, TypeError, OverflowError, SafetensorError) as error:
-        raise ModelFileError(f"{path}: damaged ({_one_line(error)})") from None
+        raise ModelFileError(f"{path}: damaged ({one_line(error)})") from None
     arrays.pop(_SEAL)
     return arrays, about
 
@@ -201,14 +201,14 @@ def restore(
         raise
     except MISFITS as error:
         raise ModelFileError(
-            f"{path}: its description does not fit its arrays ({_one_line(error)})"
+            f"{path}: its description does not fit its arrays ({one_line(error)})"
         ) from None
 
 
-def _one_line(error: Exception) -> str:
-    """The message of an error, cut to one line: it may quote the contents of the file."""
-    told = "".join(letter if letter.isprintable() else " " for letter in str(error))
-    return told if len(told) <= 200 else f"{told[:197]}..."
+def one_line(told: object, longest: int = 200) -> str:
+    """A text cut to one line, such as the message of an error that quotes the contents of a file."""
+    line = "".join(letter if letter.isprintable() else " " for letter in str(told))
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
 def learner_of(path: str | os.PathLike[str]) -> str:
@@ -281,7 +281,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
         raise ModelFileError(f"{path}: not a widemargin model, or {told}") from None
     if type(form) is not int or form < 1:
         raise ModelFileError(f"{path}: not a widemargin model, or damaged (format {form!r:.50})")
-    if not isinstance(about.get("learner", ""), str):
+    if not (isinstance(about.get("learner", ""), str) and about.get("learner", "").isprintable()):
         raise ModelFileError(f"{path}: damaged (made by the learner {about['learner']!r:.50})")
     if form > FORMAT:
         raise ModelFileError(f"{path}: {say_newer(form, FORMAT, about)}")
@@ -290,7 +290,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
         if seal != [length - 8 - size - _SEAL_BYTES, length - 8 - size]:
             raise ValueError("the digest is not at the end")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"{path}: cut short or damaged ({_one_line(error)})") from None
+        raise ModelFileError(f"{path}: cut short or damaged ({one_line(error)})") from None
     if _digest(file, length - _SEAL_BYTES) != file.read(_SEAL_BYTES):
         raise ModelFileError(f"{path}: its content does not match its digest: the file was altered")
     return about
@@ -298,7 +298,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
 
 def say_newer(form: int, known: int, about: dict[str, Any]) -> str:
     """The error message for a file of a newer format."""
-    version = str(about.get("widemargin", ""))[:20]
+    version = one_line(about.get("widemargin", ""), 20)
     return (
         f"written by a newer widemargin{f' ({version})' if version else ''}; upgrade"
         f" (the file has format {form}, and widemargin {__version__} reads up to {known})"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -486,19 +486,48 @@ def _said(name: str, value: Any) -> str:
     return f"{name}={value.item() if isinstance(value, np.generic) else value!r}"
 
 
-def check_kinds(about: dict[str, Any], **kinds: type) -> None:
+def check_kinds(about: Mapping[str, Any], **kinds: Any) -> None:
     """Raise a ValueError unless values of a description are of these types.
 
-    JSON does not distinguish 1.0 from 1, so a whole number also is a float.
+    JSON does not distinguish 1.0 from 1, so a whole number also is a float. A kind may be a union.
 
     Examples
     --------
+    >>> check_kinds({"epoch": 7, "best": None}, epoch=int, best=int | None)
     >>> check_kinds({"epoch": "7"}, epoch=int)
     Traceback (most recent call last):
         ...
     ValueError: epoch is '7'
     """
     for name, kind in kinds.items():
-        allowed = (int, float) if kind is float else (kind,)
-        if type(about[name]) not in allowed:
+        allowed = get_args(kind) or (kind,)
+        value = about[name]
+        if type(value) not in allowed and not (float in allowed and type(value) is int):
+            raise ValueError(f"{name} is {value!r:.40}")
+
+
+def check_counts(about: Mapping[str, Any], *names: str) -> None:
+    """Raise a ValueError unless values of a description count something.
+
+    Examples
+    --------
+    >>> check_counts({"done": -1}, "done")
+    Traceback (most recent call last):
+        ...
+    ValueError: done is -1
+    """
+    for name in names:
+        if not _is_count(about[name]):
             raise ValueError(f"{name} is {about[name]!r:.40}")
+
+
+def check_lengths(about: Mapping[str, Any], name: str, total: int) -> None:
+    """Raise a ValueError unless a value of a description lists the lengths of parts of a whole."""
+    lengths = about[name]
+    if not (isinstance(lengths, list) and all(map(_is_count, lengths)) and sum(lengths) == total):
+        raise ValueError(f"{name} does not cut {total} entries into parts")
+
+
+def _is_count(value: Any) -> bool:
+    """Whether a value of a description is a whole number that a float represents exactly."""
+    return type(value) is int and 0 <= value <= 1 << 53

@@ -45,6 +45,10 @@ def saved(folder, name):
         "kernel": lambda: widemargin.KernelPerceptron(keep="vote", random_state=0).fit(
             sp.csr_matrix(X), Y
         ),
+        "averaged kernel": lambda: widemargin.KernelPerceptron(random_state=0).fit(X, Y),
+        "precomputed": lambda: widemargin.KernelPerceptron(
+            kernel="precomputed", random_state=0
+        ).fit(X @ X.T, Y),
         "strings": lambda: widemargin.KernelPerceptron(kernel="ngrams").fit(TEXTS, ["a", "b"] * 6),
         "sets": lambda: widemargin.Perceptron(random_state=0).fit(
             X, [{"a"}, {"b"}, {"a", "b"}] * 10
@@ -191,6 +195,30 @@ def test_a_long_header_is_not_read(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
 
+#: Text that a terminal must not show as it is.
+UNPRINTABLE = "\u202e<b>\x1b[31m\n"
+
+
+def test_names_in_an_error_are_printable(contents, cached, tmp_path):
+    change = {"format": 99, "widemargin": UNPRINTABLE}
+    arrays, about = contents("linear")
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, **change}), "newer widemargin")
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, "learner": UNPRINTABLE}), "damaged")
+    refused(tmp_path / "x.wm", forged_model(arrays, {**about, "learner": "x" * 999}), "unknown")
+    given = {**about, "task": {}, "widemargin": UNPRINTABLE}
+    for form in (1, 99):
+        content = forged_model(arrays, {**given, "checkpoint": form})
+        (tmp_path / "checkpoint.wm").write_bytes(content)
+        with pytest.raises(ModelFileError) as caught:
+            Checkpoints(tmp_path, {}, resume=True)
+        assert str(caught.value).isprintable()
+    arrays, about = cached
+    (tmp_path / "x.wmc").write_bytes(forged_cache(arrays, {**about, **change, "cache": 99}))
+    with pytest.raises(DataError, match="newer widemargin") as caught:
+        read_cache(str(tmp_path / "x.wmc"))
+    assert str(caught.value).isprintable()
+
+
 # Arrays that do not fit each other
 
 HUGE = np.array([1 << 40, 1 << 20])
@@ -233,6 +261,10 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("kernel", {"support.index": np.zeros(2, np.int64)}),
         ("strings", {"support.strings.ends": "most"}),
         ("svm", {"support.values": np.zeros((2, 2))}),
+        ("svm", {"support.sizes": np.zeros(3, np.int64)}),
+        ("svm", {"support.sizes": np.zeros(3)}),
+        # A class more than there are scores.
+        ("kernel", {"labels.ends": np.arange(1, 5), "labels.bytes": np.full(4, 49, np.uint8)}),
         ("text", {"encoder.having.shape": HUGE}),
         ("text", {"encoder.having": np.zeros(3, np.uint32)}),
         ("text", {"encoder.names.count": np.array([1 << 40, 0])}),
@@ -248,6 +280,11 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("svm", {"labels.ends": np.zeros(0, np.int64), "labels.bytes": np.zeros(0, np.uint8)}),
         ("linear", {"labels.ends": np.zeros(0, np.int64), "labels.bytes": np.zeros(0, np.uint8)}),
         ("tagger", {"index.rows": "most"}),
+        ("tagger", {"names.lengths": np.zeros(2, np.int64)}),
+        ("tagger", {"names.lengths": np.zeros(2)}),
+        ("tagger", {"names.lengths": np.zeros(3, np.int64)}),
+        ("tagger", {"names.bytes": np.zeros(8)}),
+        ("tagger", {"names.sizes": np.zeros((2, 2), np.uint8)}),
         ("tagger", {"allowed": np.zeros((1, 1), np.uint8)}),
         ("tagger", {"lexicon.keys": np.ones(4, np.uint64), "lexicon.rows": np.zeros(4, np.uint32)}),
         ("tagger", {"lexicon.masks": np.zeros((0, 8), np.float32)}),
@@ -291,6 +328,36 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
         ("linear", {"params": {"eta": {"array": [[1], [2, 3]]}}}),
         ("linear", {"history": {"epochs": [[1]]}}),
         ("linear", {"joint": False}),
+        ("linear", {"joint": 1}),
+        ("linear", {"bias": "1"}),
+        ("linear", {"by_name": 7}),
+        ("linear", {"threshold": None}),
+        ("linear", {"chance": {"dict": [["bit_generator", "test"]]}}),
+        *(
+            ("linear", {"history": {"epochs": [], "stopped": "", "best": None, **change}})
+            for change in (
+                *({"cycle": None, "stopped": 7}, {"cycle": None, "best": "1"}, {"cycle": [1]}),
+                *({"cycle": ["1", 2, True]}, {"epochs": [["1", 0, 0, 0.0, None, None, 0.0]]}),
+                *({"epochs": [[1, 0, -1, 0.0, None, None, 0.0]], "cycle": None},),
+                *({"epochs": [[1, 0, 1, None, None, None, 0.0]], "cycle": None},),
+            )
+        ),
+        ("averaged kernel", {"keep": "vote"}),
+        ("kernel", {"logged": False}),
+        *(
+            ("kernel", change)
+            for change in (
+                *({"keep": "everything"}, {"keep": ["vote"]}, {"rule": None}, {"joint": "yes"}),
+                *({"count": "7"}, {"count": 0}, {"count": float("nan")}, {"R": []}),
+                *({"width": 4.0}, {"threshold": "0"}, {"names": 1}, {"params": []}),
+            )
+        ),
+        ("svm", {"keep": "average"}),
+        ("svm", {"pairs": 1}),
+        ("svm", {"pairs": False, "shape": 7}),
+        ("svm", {"shape": "ova"}),
+        ("precomputed", {"width": 1}),
+        ("precomputed", {"dtype": "O"}),
         ("text", {"encoder": {"kind": "os.system"}}),
         ("svm", {"kernel": {"name": "function"}}),
         *(
@@ -308,6 +375,15 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
         ("tagger", {"order": 3}),
         ("tagger", {"order": 2}),
         ("tagger", {"beam": 1 << 40}),
+        ("tagger", {"features": 5}),
+        ("tagger", {"scheme": "IOB3"}),
+        ("tagger", {"given_scheme": []}),
+        ("tagger", {"column": None}),
+        ("tagger", {"half": 0}),
+        ("tagger", {"unit": "1"}),
+        ("tagger", {"temperature": 0}),
+        ("tagger", {"certificate": {"mistakes": "3", "epochs": 1}}),
+        ("tagger", {"certificate": {"mistakes": 3, "epochs": 1, "R": []}}),
         ("tagger", {"features": 1 << 40, "shape": [3, 8]}),
         ("parser", {"shapes": [[1 << 40, 16], [1 << 40, 16]]}),
         ("parser", {"beam": 1 << 40}),
@@ -326,6 +402,21 @@ def test_columns_of_a_table_that_do_not_fit(change, contents, tmp_path):
     about = json.loads(json.dumps(about))
     about["encoder"]["columns"][0].update(change)
     refused(tmp_path / "x.wm", forged_model(arrays, about))
+
+
+@pytest.mark.parametrize("name", ["names.lengths", "names.bytes", "names.sizes"])
+def test_a_tagger_whose_names_are_missing_is_refused(name, contents, tmp_path):
+    arrays, about = contents("tagger")
+    del arrays[name]
+    refused(tmp_path / "x.wm", forged_model(arrays, about), "does not fit")
+
+
+def test_names_of_an_old_tagger_that_do_not_fit_are_refused(contents, tmp_path):
+    arrays, about = contents("tagger")
+    for name in ("names.sizes", "names.lengths"):
+        del arrays[name]
+    arrays |= {"names.bytes": np.zeros(3, np.uint8), "names.ends": np.array([1, 2, 3])}
+    refused(tmp_path / "x.wm", forged_model(arrays, about), "does not fit")
 
 
 def test_a_label_without_a_model(contents, tmp_path):
@@ -482,6 +573,21 @@ ROWS, LABELS = "training.log.example", "training.log.label"
         lambda arrays, about: arrays.update({ROWS: arrays[ROWS] + 1000}),
         lambda arrays, about: about["training"].update(logs=[[1 << 20]]),
         lambda arrays, about: about["training"].update(logs=[[-1, 1]]),
+        lambda arrays, about: about["run"].update(epoch=-1),
+        lambda arrays, about: about["run"]["counts"].update(mistakes=-1),
+        lambda arrays, about: about["run"]["counts"].update(updates=1 << 70),
+        lambda arrays, about: about["training"].update(logs=[["1"]]),
+        lambda arrays, about: about["training"].update(place=[0, 0]),
+        lambda arrays, about: about["training"].update(place=[0, 0, -1]),
+        lambda arrays, about: about["training"].update(place=[0, 0.0, 1]),
+        lambda arrays, about: about["training"].update(cycles=[7, 0.0, 0]),
+        lambda arrays, about: about["training"].update(cycles=[{"": "1"}, 0.0, 0]),
+        lambda arrays, about: about["training"].update(cycles=[{}, "0", 0]),
+        lambda arrays, about: about["training"].update(cycles=[{}, 0.0, None]),
+        lambda arrays, about: about["training"].update(cycles=[{}]),
+        lambda arrays, about: about.update(logged=False, keep="last"),
+        lambda arrays, about: arrays.update({LABELS: arrays[LABELS] + 3}),
+        lambda arrays, about: arrays.update({"training.before": np.zeros(3)}),
         lambda arrays, about: about["training"].update(chance=7),
         lambda arrays, about: about["training"].update(chance={}),
         lambda arrays, about: about["training"]["chance"].update(epoch=7),
@@ -496,7 +602,46 @@ def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path)
         learner.fit(*given, checkpoint=tmp_path)
 
 
-@pytest.mark.parametrize("change", [{"longest": [1]}, {"done": "1"}], ids=str)
+#: How forged checkpoints of kernel perceptrons differ from true ones.
+TRAINING = [
+    *({"done": one} for one in ("1", [1], -1, 0.0, None, True)),
+    *({"heard": one} for one in ("1", -1)),
+    *({"chance": one} for one in (7, {})),
+    {"generator": 7},
+]
+LOGS = [{name: one} for name in ("logs", "owed") for one in (7, ["1"], [-1], [1 << 40], [0.0])]
+
+
+@pytest.mark.parametrize("how", [{}, {"budget": 4}, {"epochs": 1}], ids=str)
+@pytest.mark.parametrize("change", [*TRAINING, *LOGS], ids=str)
+def test_a_checkpoint_of_a_kernel_perceptron_that_does_not_fit_is_refused(
+    change, how, monkeypatch, tmp_path
+):
+    if "budget" in how and change in LOGS:
+        pytest.skip("a budget has no log")
+    learner = widemargin.KernelPerceptron(**how, random_state=0)
+    stop_at_a_checkpoint(learner, (X, Y), tmp_path, monkeypatch)
+    forge_checkpoint(tmp_path, lambda arrays, about: about["training"].update(change))
+    with pytest.raises(ModelFileError, match="does not fit"):
+        learner.fit(X, Y, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("how", [{}, {"budget": 4}], ids=str)
+def test_a_checkpoint_with_numbers_of_another_type_is_refused(how, monkeypatch, tmp_path):
+    learner = widemargin.KernelPerceptron(**how, random_state=0)
+    stop_at_a_checkpoint(learner, (X, Y), tmp_path, monkeypatch)
+
+    def shorten(arrays, about):
+        arrays["training.clock"] = arrays["training.clock"].astype(np.float16)
+
+    forge_checkpoint(tmp_path, shorten)
+    with pytest.raises(ModelFileError, match="clock has the shape"):
+        learner.fit(X, Y, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"longest": [1]}, {"done": "1"}, {"done": -1}, {"done": True}], ids=str
+)
 def test_a_checkpoint_of_a_tagger_that_does_not_fit_is_refused(change, monkeypatch, tmp_path):
     tagger = widemargin.Tagger(bits=8, epochs=2, random_state=0)
     given = [["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]]
@@ -506,22 +651,62 @@ def test_a_checkpoint_of_a_tagger_that_does_not_fit_is_refused(change, monkeypat
         tagger.fit(*given, checkpoint=tmp_path)
 
 
-def stop_at_a_checkpoint(learner, given, folder, monkeypatch):
-    """Train until the first checkpoint is written."""
+#: The snapshot of the best epoch in a checkpoint, by learner: a description and an array of it.
+BEST = {
+    "linear": (widemargin.Perceptron(random_state=0), {"epochs": "1"}, "W"),
+    "voted": (widemargin.Perceptron(keep="vote", random_state=0), {"logged": 1}, "W"),
+    "kernel": (widemargin.KernelPerceptron(random_state=0), {}, "snapshot"),
+    "budget": (widemargin.KernelPerceptron(budget=4, random_state=0), {}, "A"),
+}
+
+
+@pytest.mark.parametrize("name", BEST)
+def test_a_snapshot_that_does_not_fit_is_refused(name, monkeypatch, tmp_path):
+    learner, changed, array = BEST[name]
+    given = {"X_val": X, "y_val": Y}
+    for number, forge in enumerate(
+        (
+            lambda arrays, about: about["run"]["best"].update(epoch="1"),
+            lambda arrays, about: about["run"]["best"].update(score=None),
+            lambda arrays, about: about["run"]["best"]["snapshot"].update(changed),
+            lambda arrays, about: arrays.update({f"best.{array}": np.full((2, 2), 9.0)}),
+        )
+    ):
+        if number == 2 and not changed:
+            continue
+        folder = tmp_path / str(number)
+        stop_at_a_checkpoint(learner, (X, Y), folder, monkeypatch, after=1, **given)
+        forge_checkpoint(folder, forge)
+        with pytest.raises(ModelFileError, match="does not fit"):
+            learner.fit(X, Y, checkpoint=folder, **given)
+
+
+def test_a_checkpoint_of_a_tagger_has_a_snapshot_of_its_shape(monkeypatch, tmp_path):
+    tagger = widemargin.Tagger(bits=8, epochs=3, random_state=0, validation=0.5)
+    given = [["the", "dog"], ["a", "cat"]] * 4, [["D", "N"], ["D", "N"]] * 4
+    stop_at_a_checkpoint(tagger, given, tmp_path, monkeypatch, after=1)
+    forge_checkpoint(tmp_path, lambda arrays, about: arrays.update({"best.W": np.zeros((2, 2))}))
+    with pytest.raises(ModelFileError, match="W has the shape"):
+        tagger.fit(*given, checkpoint=tmp_path)
+
+
+def stop_at_a_checkpoint(learner, given, folder, monkeypatch, after=0, **more):
+    """Train until the first checkpoint after so many epochs is written."""
 
     class StopError(Exception):
         pass
 
     def stop(self, arrays, about):
         write(self, arrays, about)
-        raise StopError
+        if about["run"]["epoch"] >= after:
+            raise StopError
 
     write = Checkpoints.write
     with monkeypatch.context() as often:
         often.setattr(Checkpoints, "write", stop)
         often.setattr(Checkpoints, "due", lambda self: True)
         with pytest.raises(StopError):
-            learner.fit(*given, checkpoint=folder)
+            learner.fit(*given, checkpoint=folder, **more)
 
 
 def forge_checkpoint(folder, forge):

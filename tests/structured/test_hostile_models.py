@@ -131,6 +131,11 @@ FORGED = [
     ("annotator", told("parts/parser/columns", ["upos", "misc", "feats"])),
     ("annotator", told("parts/guesser", {})),
     ("annotator", array("lemmas.sizes", cut)),
+    ("parser", told("certificate", {"mistakes": "1", "epochs": 1})),
+    ("parser", told("certificate", 7)),
+    ("parser", told("history", {"epochs": [], "stopped": [], "best": None, "cycle": None})),
+    ("lemmas", told("chooser/history", {"epochs": [[1]], "stopped": "", "best": 0, "cycle": None})),
+    ("annotator", told("parts/parser/certificate", {"mistakes": 1.5, "epochs": 1})),
     ("parser", array("kind", lambda kind: kind * 0 + 1)),
     ("parser", array("kind", lambda kind: kind * 0)),
     ("parser", array("allowed", lambda allowed: allowed * 0)),
@@ -234,7 +239,7 @@ def test_names_of_features_that_do_not_unpack_are_told_when_they_are_needed(tmp_
     assert len(arrays["names.bytes"])
     for damage in (
         {"names.bytes": arrays["names.bytes"] ^ np.uint8(255)},
-        {"names.lengths": arrays["names.lengths"] * 0},
+        {"names.lengths": arrays["names.lengths"] * [0, 1]},
         {"names.lengths": arrays["names.lengths"] - [1, 0]},
     ):
         (tmp_path / "forged.wm").write_bytes(forged_model(arrays | damage, about))

@@ -29,6 +29,7 @@ from widemargin.modelfile import (
     check_layout,
     check_places,
     check_shape,
+    one_line,
     pack,
     pack_strings,
     read_header,
@@ -114,8 +115,7 @@ def read_cache(
     try:
         return _restored(_mapped(path, header, begins), about)
     except MISFITS as error:
-        told = "".join(letter if letter.isprintable() else " " for letter in str(error)[:200])
-        raise DataError(f"{path}: is a damaged cache ({told}); delete it") from None
+        raise DataError(f"{path}: is a damaged cache ({one_line(error)}); delete it") from None
 
 
 def _mapped(path: str, header: dict[str, Any], begins: int) -> dict[str, np.ndarray]:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.modelfile import check_shape
+
 #: Maximum number of active-set steps; each adds or drops a proposal, and a few dozen are usual.
 _STEPS = 500
 #: Solved when no slope exceeds those in the active set by more than this fraction of the largest.
@@ -170,11 +172,17 @@ class Hull:
 
     def resume(self, now: Proposal, arrays: dict[str, Any]) -> None:
         """Undo `arrays`."""
+        kept = len(arrays["sums"]) - 1
+        check_shape("sums", arrays["sums"], (kept + 1,))
+        check_shape("gram", arrays["gram"], (kept + 1, kept + 1))
+        for j in range(kept):
+            for name, part in now._asdict().items():
+                check_shape(f"{j}.{name}", arrays[f"{j}.{name}"], part.shape)
         self.now = now
         self._sums, self._gram = np.array(arrays["sums"]), np.array(arrays["gram"])
         self.kept = [
             Proposal(*(np.array(arrays[f"{j}.{name}"]) for name in Proposal._fields))
-            for j in range(len(self._sums) - 1)
+            for j in range(kept)
         ]
 
 

@@ -26,9 +26,9 @@ from widemargin.distribute.hull import Hull, Proposal, kept_proposals
 from widemargin.distribute.mixing import Weights
 from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
-from widemargin.modelfile import check_shape
 from widemargin.online.state import State
-from widemargin.training.checkpoints import without_prefix
+from widemargin.parameters import check_counts, check_kinds
+from widemargin.training.checkpoints import check_alike, without_prefix
 from widemargin.training.run import Counts
 
 #: How far from the best weights towards the current ones the slopes are taken.
@@ -271,8 +271,10 @@ class SVMTraining(Rounds):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
-        for name in ("alpha", "sigma"):
-            check_shape(name, arrays[name], getattr(self, name).shape)
+        mine = {name: vars(self)[name] for name in ("alpha", "sigma", "best", "lowest")}
+        check_alike(arrays, mine)
+        check_counts(about, "finished")
+        check_kinds(about, gap=float)
         self.alpha, self.sigma = np.array(arrays["alpha"]), np.array(arrays["sigma"])
         self.best, self.lowest = np.array(arrays["best"]), np.array(arrays["lowest"])
         for c, hull in enumerate(self.hulls):

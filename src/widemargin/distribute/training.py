@@ -23,6 +23,7 @@ from widemargin.distribute.rounds import Rounds
 from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
+from widemargin.parameters import check_counts, check_kinds
 from widemargin.training.run import Counts
 
 
@@ -192,6 +193,8 @@ class MixedTraining(Mixing):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        check_counts(about, "finished")
+        check_kinds(about, change=float | None)
         self.finished, self.change = about["finished"], about["change"]
 
     def pack_snapshot(self, snapshot: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -200,4 +203,9 @@ class MixedTraining(Mixing):
 
     def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> State:
         """Undo `pack_snapshot`."""
-        return State.of(arrays, self.bias, about["joint"], logged=False)
+        check_kinds(about, joint=bool)
+        state = State.of(arrays, self.bias, about["joint"], logged=False)
+        state.check_keep(self.settings.keep)
+        if state.W.shape != self.state.W.shape:
+            raise ValueError(f"the best weights have the shape {state.W.shape}")
+        return state

@@ -99,7 +99,7 @@ def load(
         return restore(path, arrays, about, _sentence_learner)
     model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
-        raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r}")
+        raise ModelFileError(f"{path}: made by the unknown learner {model.learner!r:.50}")
     return restore(path, arrays, about, lambda *_: estimator_of(model))
 
 

@@ -39,6 +39,7 @@ from widemargin.online.fit import begin, check_classes, fit_linear, fit_more, ma
 from widemargin.online.held_out import HeldOut
 from widemargin.online.label_runs import warn_of_runs
 from widemargin.online.mistake_log import Correction
+from widemargin.online.orders import generator_of
 from widemargin.online.rules import uses_of_rule
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
@@ -272,9 +273,7 @@ class LinearLearner(LinearAnswers):
             return self
         self._rng = self._generator()
         if model.generator_state is not None:
-            kind = getattr(np.random, model.generator_state["bit_generator"])
-            self._rng = np.random.Generator(kind())
-            self._rng.bit_generator.state = model.generator_state
+            self._rng = generator_of(model.generator_state)
         if model.by_name:
             self._features = NamedFeatures(model.feature_names or [])
             self.n_features_in_ = len(self._features.names)

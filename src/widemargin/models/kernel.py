@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,12 +30,14 @@ from widemargin.modelfile import (
     unpack_params,
     unpack_strings,
 )
+from widemargin.models.description import check_description
 from widemargin.models.explanation import Explanation
 from widemargin.models.support import explain_by_support, strongest_rows
 from widemargin.online.mistake_log import read_log
 from widemargin.online.scores import best_class
 from widemargin.online.state import KEEPS
-from widemargin.parameters import check_choice
+from widemargin.parameters import check_choice, check_counts, check_kinds
+from widemargin.training.checkpoints import check_alike
 from widemargin.training.history import History
 
 #: Kernel values are computed in blocks of about this many bytes, which fit in the processor cache.
@@ -289,20 +292,30 @@ class KernelModel(SavedModel):
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> KernelModel:
         """Undo `contents`."""
+        check_description(about)
+        check_kinds(about, count=float, R=float)
+        check_counts(about, "width")
         kernel = Kernel.from_dict(about["kernel"])
         support = _unpack_support(arrays, kernel, about)
         n, k = support.n, arrays["coef"].shape[-1]
         check_shape("coef", arrays["coef"], (n, k))
-        if not len(arrays["labels.ends"]):
-            raise ValueError("there are no classes")
         check_shape("summed", arrays["summed"], (n, k), (0, k))
         check_shape("intercept", arrays["intercept"], (k,))
         log = None
         if about["logged"]:
             log = read_log(arrays, n)
             check_places("log.label", log.label, k)
+        classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
+        scores = _scores_of(len(classes), bool(about.get("pairs")))
+        if not len(classes) or k != scores or not 1.0 <= about["count"] < math.inf:
+            raise ValueError(
+                f"{k} scores after {about['count']} examples for {len(classes)} classes"
+            )
+        there = {"last": True, "average": len(arrays["summed"]) == n, "vote": log is not None}
+        if not there.get(about["keep"]):
+            raise ValueError(f"the model lacks what keep={about['keep']!r:.20} needs")
         return cls(
-            classes=typed_labels(unpack_strings("labels", arrays), about["labels"]),
+            classes=classes,
             kernel=kernel,
             support=support,
             coef=arrays["coef"],
@@ -369,8 +382,7 @@ class RunningScores:
 
     def resume(self, arrays: dict[str, np.ndarray]) -> None:
         """Undo `arrays`."""
-        for name, mine in self.arrays().items():
-            check_shape(name, arrays[name], mine.shape)
+        check_alike(arrays, self.arrays())
         self.S, self.U, self.votes, self.last = (
             arrays[name] for name in ("S", "U", "votes", "last")
         )
@@ -418,6 +430,11 @@ def combine(
     return scores
 
 
+def _scores_of(classes: int, pairs: bool) -> int:
+    """The number of scores: one for two classes, else one per class or per pair of classes."""
+    return classes * (classes - 1) // 2 if pairs else 1 if classes <= 2 else classes
+
+
 def _pack_support(support: Points, kernel: Kernel) -> dict[str, np.ndarray]:
     """The support as arrays; a precomputed kernel needs only the row numbers."""
     if kernel.is_precomputed:
@@ -444,6 +461,9 @@ def _unpack_support(arrays: dict[str, np.ndarray], kernel: Kernel, about: dict) 
     index = arrays["support.index"]
     check_shape("support.index", index, (len(index),), kinds="i")
     if kernel.is_precomputed:
+        check_places("support.index", index, about["width"])
+        if about["dtype"] not in ("<f4", "<f8"):
+            raise ValueError(f"the type is {about['dtype']!r:.20}")
         empty = np.empty((len(index), 0), np.dtype(about["dtype"]))
         return Points(len(index), Rows.of(empty, bias=0.0), None, index)
     if "support.strings.ends" in arrays:

@@ -10,8 +10,10 @@ import numpy as np
 
 from widemargin.certificates.kernel_gap import KernelCertificate
 from widemargin.kernels.blocks import add_near, is_near
+from widemargin.modelfile import check_ends, check_shape
 from widemargin.models.kernel import KernelModel, combine
 from widemargin.online.scores import best_class
+from widemargin.parameters import check_choice, check_kinds
 from widemargin.threads import one_blas_thread, run_all
 
 #: Number of examples that are scored together.
@@ -136,7 +138,12 @@ class KernelSVMModel(KernelModel):
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> KernelSVMModel:
         """Undo `contents`."""
+        check_kinds(about, pairs=bool)
+        check_choice("shape", about["shape"], ("ovr", "ovo"))
         plain = KernelModel.of(arrays, about)
+        sizes = arrays["support.sizes"]
+        check_shape("support.sizes", sizes, (len(plain.classes),), kinds="i")
+        check_ends("support.sizes", np.cumsum(sizes), plain.support.n)
         worth = None if about["worth"] is None else KernelCertificate.from_dict(about["worth"])
         return cls(
             **vars(plain),

@@ -29,11 +29,12 @@ from widemargin.modelfile import (
     unpack_strings,
     unpack_value,
 )
+from widemargin.models.description import check_description
 from widemargin.models.explanation import Explanation, Reason
 from widemargin.models.threshold import say_threshold
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
-from widemargin.parameters import check_choice
+from widemargin.parameters import check_choice, check_kinds
 from widemargin.training.history import History
 
 #: Looking up the column of a value costs about as much as making this many weights, which are
@@ -403,6 +404,8 @@ class LinearModel(SavedModel):
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LinearModel:
         """Undo `contents`."""
+        check_description(about)
+        check_kinds(about, bias=float, by_name=bool)
         classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
         state = State.of(arrays, about["bias"], about["joint"], about["logged"])
         state.check_use(len(classes), about["keep"])

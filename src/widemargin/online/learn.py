@@ -14,7 +14,7 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError, NotSeparableWarning
 from widemargin.loops.linear.passes import Log, Tally
 from widemargin.loops.steps import ERROR, MARGIN
-from widemargin.modelfile import pack_value
+from widemargin.modelfile import check_places, pack_value
 from widemargin.online.examples import Examples, Place
 from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.mistake_log import NO_LOG, Part, read_log
@@ -29,6 +29,7 @@ from widemargin.online.passes import (
 )
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
+from widemargin.parameters import check_counts, check_kinds, check_lengths
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.cycles import CycleFinder
@@ -341,16 +342,23 @@ class LinearTraining(Training):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
-        window, rows, done = about["place"]
-        self.place = Place(window, rows, done, read_states(about["chance"], self.rng))
-        self.before = arrays.get("before")
+        self.state.check_keep(self.settings.keep)
         whole = self.examples.whole
+        place = dict(zip(("window", "rows", "done"), about["place"], strict=True))
+        check_counts(place, *place)
+        others = () if whole is not None else ("window",)
+        states = read_states(about["chance"], self.rng, *others)
+        self.place = Place(**place, generator_states=states)
+        self.before = arrays.get("before")
+        if self.before is not None and (self.before.ndim != 2 or not self.before.size):
+            raise ValueError(f"weights have the shape {self.before.shape}")
         # The entries of a stream refer to a window that is read again, and are checked against it
         # then.
         most = np.iinfo(np.int64).max if whole is None else whole.rows.n
         log = read_log(arrays, most) if any(about["logs"]) else NO_LOG
-        if sum(map(sum, about["logs"])) != len(log.example):
-            raise ValueError(f"a log of {len(log.example)} entries has arrays of different lengths")
+        check_places("log.label", log.label, len(self.state.W))
+        lengths = [length for epoch in about["logs"] for length in epoch]
+        check_lengths({"logs": lengths}, "logs", len(log.example))
         self.logs, start = [], 0
         for lengths in about["logs"]:
             self.logs.append([])
@@ -359,7 +367,7 @@ class LinearTraining(Training):
                 self.logs[-1].append(Log(*(column[piece] for column in log)))
                 start += length
         if about["cycles"] is not None:
-            self.cycles = CycleFinder(*about["cycles"])
+            self.cycles = CycleFinder.of(about["cycles"])
 
     def pack_snapshot(
         self, snapshot: tuple[State, int]
@@ -375,7 +383,13 @@ class LinearTraining(Training):
         """Undo `pack_snapshot`."""
         assert self.held_out is not None
         bias = self.held_out.held_out.rows.bias
-        return State.of(arrays, bias, about["joint"], about["logged"]), about["epochs"]
+        check_kinds(about, joint=bool, logged=bool)
+        check_counts(about, "epochs")
+        state = State.of(arrays, bias, about["joint"], about["logged"])
+        state.check_keep(self.settings.keep)
+        if len(state.W) > len(self.state.W) or state.width > self.state.width:
+            raise ValueError(f"the best weights have the shape {state.W.shape}")
+        return state, about["epochs"]
 
 
 def _repeats(settings: Settings) -> bool:

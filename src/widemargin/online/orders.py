@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -115,15 +115,36 @@ class EpochOrders:
         self._rng.bit_generator.state = unpack_value(about["generator"])
 
 
-def read_states(packed: Any, rng: np.random.Generator) -> dict[str, Any]:
-    """The states of a generator that a checkpoint holds; raises an error if they are none."""
+def read_states(packed: Any, rng: np.random.Generator, *others: str) -> dict[str, Any]:
+    """The states of a generator that a checkpoint holds; raises an error if they are none.
+
+    Those of the run and the epoch must be there, and `others`.
+    """
     states = unpack_value(packed)
-    if not isinstance(states, dict) or not {"run", "epoch"} <= states.keys():
+    if not isinstance(states, dict) or not {"run", "epoch", *others} <= states.keys():
         raise ValueError("states of the random generator are missing")
     trial = type(rng.bit_generator)()
     for state in states.values():
         trial.state = state
     return states
+
+
+def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
+    """A generator in the state that a file holds; raises an error if it is none.
+
+    Examples
+    --------
+    >>> generator_of({"bit_generator": "seed"})
+    Traceback (most recent call last):
+        ...
+    ValueError: 'seed' is not a random generator
+    """
+    kind = getattr(np.random, state["bit_generator"], None)
+    if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):
+        raise ValueError(f"{state['bit_generator']!r:.40} is not a random generator")
+    made = kind()
+    made.state = state
+    return np.random.Generator(made)
 
 
 def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -251,6 +251,10 @@ class State:
         """Raise a ValueError unless this state, from a file, can score this many classes."""
         if not classes or len(self.W) != (1 if classes <= 2 else classes):
             raise ValueError(f"{len(self.W)} vectors of weights for {classes} classes")
+        self.check_keep(keep)
+
+    def check_keep(self, keep: str) -> None:
+        """Raise a ValueError unless this state, from a file, has what such learning needs."""
         there = {"last": True, "average": len(self.U) > 0, "vote": self.log is not None}
         if not there.get(keep):
             raise ValueError(f"the state lacks what keep={keep!r:.20} needs")

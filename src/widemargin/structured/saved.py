@@ -8,8 +8,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import ModelFileError
 from widemargin.modelfile import Contents, read_model_file, restore
+from widemargin.parameters import check_counts, check_kinds
 
 Model = TypeVar("Model", covariant=True)
 
@@ -31,8 +33,21 @@ def read_model(
     """Read a model from a file written by this learner; `called` is its name with an article."""
     arrays, about = read_model_file(path)
     if about.get("learner") != learner:
-        raise ModelFileError(f"{path}: is not {called} but a {about.get('learner')}")
+        raise ModelFileError(f"{path}: is not {called} but a {about.get('learner')!s:.50}")
     return restore(path, arrays, about, kind.of)
+
+
+def certificate_of(found: dict[str, Any] | None) -> RunCertificate | None:
+    """The certificate in a description, if there is one."""
+    if found is None:
+        return None
+    certificate = RunCertificate(**found)
+    check_counts(found, "mistakes", "epochs")
+    check_kinds(vars(certificate), no_bound=str, n=int | None)
+    numbers = ("R", "margin", "extended_margin", "bound", "hinge_bound", "weighted_mistakes")
+    check_kinds(vars(certificate), **dict.fromkeys(numbers, float | None))
+    check_kinds(vars(certificate), gamma=type(None), progress=type(None))
+    return certificate
 
 
 def join_parts(contents: dict[str, Contents]) -> Contents:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.modelfile import check_shape
 from widemargin.online.orders import EpochOrders
-from widemargin.parameters import check_kinds
+from widemargin.parameters import check_counts
+from widemargin.training.checkpoints import check_alike
 from widemargin.training.run import Counts, Training
 
 
@@ -158,9 +158,9 @@ class SentenceTraining(Training):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
-        check_kinds(about, done=int)
+        check_counts(about, "done")
+        check_alike(arrays, self.carried())
         for name, mine in self.carried().items():
-            check_shape(name, arrays[name], mine.shape, kinds=mine.dtype.kind)
             mine[:] = arrays[name]
         self._done = about["done"]
         self._orders.resume(about)
@@ -171,4 +171,5 @@ class SentenceTraining(Training):
 
     def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> np.ndarray:
         """Undo `pack_snapshot`."""
+        check_alike(arrays, {"W": self.carried()["W"]})
         return arrays["W"]

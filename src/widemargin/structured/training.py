@@ -13,6 +13,7 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.loops.steps import Rule, eta_at, step
 from widemargin.online.orders import EpochOrders
+from widemargin.parameters import check_counts, check_kinds
 from widemargin.structured.answers import Answers
 from widemargin.structured.beam import find_violation
 from widemargin.structured.task import Score, Task, count_features
@@ -181,6 +182,8 @@ class StructuredTraining(Training):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        check_kinds(about, longest=float)
+        check_counts(about, "done")
         self.weights = self.unpack_snapshot(arrays, about)
         self._before = Weights.unpack(without_prefix("before", arrays), 1).last
         self._done, self.longest = about["done"], about["longest"]

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.markup.brief import brief_repr
-from widemargin.modelfile import pack_strings, unpack_strings
+from widemargin.modelfile import check_shape, pack_strings, unpack_strings
+from widemargin.parameters import check_counts
 
 
 class StructuredCorrection(NamedTuple):
@@ -129,7 +130,10 @@ class Weights:
 
     @classmethod
     def unpack(cls, arrays: dict[str, np.ndarray], count: int) -> Weights:
-        """Undo `pack`."""
+        """Undo `pack`; a ValueError if the arrays do not fit each other."""
+        check_counts({"count": count}, "count")
+        for name, mine in cls().pack().items():
+            check_shape(name, arrays[name], (arrays[name].size,), kinds=mine.dtype.kind)
         names = unpack_strings("names", arrays)
         cells = iter(zip(arrays["log.name"].tolist(), arrays["log.value"].tolist(), strict=True))
         columns: list[Any] = [arrays[f"log.{key}"].tolist() for key in ("example", "amount")]

@@ -11,14 +11,14 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import read_model_file, say_newer, write_model_file
+from widemargin.modelfile import one_line, read_model_file, say_newer, write_model_file
 
 #: Written to every checkpoint, and increased when the data needed to resume a run change.
 _FORMAT = 2
@@ -115,7 +115,7 @@ class Checkpoints:
         if form > _FORMAT:
             raise ModelFileError(f"{self.path}: {say_newer(form, _FORMAT, about)}")
         if form < _FORMAT:
-            version = str(about.get("widemargin", "0.1"))[:20]
+            version = one_line(about.get("widemargin", "0.1"), 20)
             raise ModelFileError(
                 f"{self.path}: is a checkpoint of widemargin {version}, which this version cannot"
                 " resume; finish with that version, or start again in another folder"
@@ -181,3 +181,11 @@ def without_prefix(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.n
         for name, array in arrays.items()
         if name.startswith(f"{prefix}.")
     }
+
+
+def check_alike(arrays: Mapping[str, np.ndarray], mine: Mapping[str, np.ndarray]) -> None:
+    """Raise a ValueError unless arrays have the shapes and types of these, by name."""
+    for name, array in mine.items():
+        if (arrays[name].shape, arrays[name].dtype) != (array.shape, array.dtype):
+            found = arrays[name]
+            raise ValueError(f"{name} has the shape {found.shape} and the type {found.dtype}")

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.parameters import check_counts, check_kinds
+
 
 @dataclass
 class CycleFinder:
@@ -38,6 +40,16 @@ class CycleFinder:
         """Begin with the weights before the first epoch."""
         finder = cls()
         finder.look(weights, 0, 0)
+        return finder
+
+    @classmethod
+    def of(cls, about: list[Any]) -> CycleFinder:
+        """Undo `about`; a ValueError if the state is damaged."""
+        epochs, largest, most_updates = about
+        finder = cls(epochs, largest, most_updates)
+        check_kinds(vars(finder), epochs=dict, largest=float)
+        check_counts(vars(finder), "most_updates")
+        check_counts(finder.epochs, *finder.epochs)
         return finder
 
     def look(self, weights: np.ndarray, epoch: int, updates: int) -> int | None:

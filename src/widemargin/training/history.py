@@ -10,6 +10,7 @@ import numpy as np
 
 from widemargin.markup.charts import Curve, Mark, line_chart
 from widemargin.markup.html import Markup, fragment, tag
+from widemargin.parameters import check_counts, check_kinds
 
 #: A table with more rows than this is shown without its middle.
 _SHOWN = 60
@@ -160,12 +161,17 @@ class History:
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> History:
         """Undo `to_dict`."""
-        return cls(
-            [Epoch(*epoch) for epoch in found["epochs"]],
-            found["stopped"],
-            found["best"],
-            None if found["cycle"] is None else Cycle(*found["cycle"]),
-        )
+        check_kinds(found, stopped=str, best=int | None)
+        epochs = [Epoch(*epoch) for epoch in found["epochs"]]
+        for epoch in epochs:
+            row = epoch._asdict()
+            check_counts(row, "epoch", "mistakes", "updates", "examples")
+            check_kinds(row, loss=float, seconds=float)
+            check_kinds(row, **dict.fromkeys(("change", "held_out", "gap"), float | None))
+        cycle = None if found["cycle"] is None else Cycle(*found["cycle"])
+        if cycle is not None:
+            check_kinds(cycle._asdict(), first=int, last=int, proof=bool)
+        return cls(epochs, found["stopped"], found["best"], cycle)
 
     def charts(self) -> Markup:
         """The measurements per epoch as HTML, one chart for each."""

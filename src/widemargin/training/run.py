@@ -18,7 +18,7 @@ import numpy as np
 
 from widemargin.loops.jit import compile_seconds
 from widemargin.modelfile import restore
-from widemargin.parameters import check_kinds
+from widemargin.parameters import check_counts, check_kinds
 from widemargin.training.checkpoints import Checkpoints, prefixed, without_prefix
 from widemargin.training.early_stopping import EarlyStopping
 from widemargin.training.history import Cycle, Epoch, History
@@ -232,8 +232,10 @@ class Position:
     @classmethod
     def of(cls, about: About) -> Position:
         """Undo `about`."""
-        check_kinds(about, epoch=int, begun=bool, before=int, seconds=float)
-        check_kinds(about["counts"], examples=int, mistakes=int, updates=int, loss=float)
+        check_kinds(about, begun=bool, seconds=float)
+        check_counts(about, "epoch", "before")
+        check_kinds(about["counts"], loss=float)
+        check_counts(about["counts"], "examples", "mistakes", "updates")
         return cls(
             History.from_dict(about["history"]),
             about["epoch"],
@@ -391,7 +393,8 @@ class Run:
             if self.best is None:
                 raise ValueError("the checkpoint uses early stopping, but this training does not")
             best = run["best"]
-            check_kinds(best, epoch=int, score=float)
+            check_kinds(best, score=float)
+            check_counts(best, "epoch")
             mine = without_prefix("best", arrays)
             self.best.snapshot = self.training.unpack_snapshot(mine, best["snapshot"])
             self.best.epoch, self.best.score = best["epoch"], best["score"]

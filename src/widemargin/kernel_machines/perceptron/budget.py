@@ -41,8 +41,9 @@ from widemargin.loops.kernel.budgets import (
     budget_pass,
 )
 from widemargin.loops.linear.passes import COUNT, Log, Tally
-from widemargin.modelfile import check_places, check_shape
+from widemargin.modelfile import check_places
 from widemargin.models.kernel import combine
+from widemargin.training.checkpoints import check_alike
 
 _FORMS = {"random": RANDOM, "forgetron": FORGETRON, "projectron": PROJECTRON}
 #: Examples per block.
@@ -165,8 +166,7 @@ class Budget:
 
     def unpack_snapshot(self, arrays: dict[str, np.ndarray]) -> tuple[Slots, np.ndarray]:
         """Undo `pack_snapshot`."""
-        for name, mine in self.pack_snapshot((self.slots, self.clock)).items():
-            check_shape(name, arrays[name], mine.shape, kinds=mine.dtype.kind)
+        check_alike(arrays, self.pack_snapshot((self.slots, self.clock)))
         slots = Slots(*(arrays[name] for name in Slots._fields))
         check_places("row", slots.row, self.task.points.n)
         taken, oldest = slots.facts[[TAKEN, OLDEST]].tolist()

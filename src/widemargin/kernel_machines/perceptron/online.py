@@ -16,6 +16,7 @@ it to be worthwhile, it is computed once instead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -33,6 +34,8 @@ from widemargin.loops.steps import Rule
 from widemargin.modelfile import check_places, check_shape
 from widemargin.models.kernel import BLOCK_BYTES, combine
 from widemargin.online.mistake_log import NO_LOG, log_buffer, read_log
+from widemargin.parameters import check_lengths
+from widemargin.training.checkpoints import check_alike
 
 #: Examples per block; the second is for kernels whose every value is a call of a user's function.
 _BLOCK, _ASKED = 512, 16
@@ -156,12 +159,15 @@ class Online:
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
-        for name in ("S", "clock"):
-            check_shape(name, arrays[name], getattr(self, name).shape)
+        check_alike(arrays, {"S": self.S, "clock": self.clock})
         self.S, self.clock = arrays["S"], arrays["clock"]
         n, whole = self.task.points.n, read_log(arrays, self.task.points.n)
         check_places("log.label", whole.label, len(self.S))
         check_places("owed", arrays["owed"], n)
+        check_lengths(about, "logs", len(whole.label))
+        check_lengths(about, "owed", len(arrays["owed"]))
+        if len(about["owed"]) > len(about["logs"]):
+            raise ValueError(f"{len(about['owed'])} blocks have {len(about['logs'])} logs")
         edges = np.cumsum([0, *about["logs"]]).tolist()
         self.logs = [Log(*(column[a:b] for column in whole)) for a, b in pairwise(edges)]
         edges = np.cumsum([0, *about["owed"]]).tolist()
@@ -175,7 +181,10 @@ class Online:
 
     def unpack_snapshot(self, arrays: dict[str, np.ndarray]) -> tuple[int, float]:
         """Undo `pack_snapshot`."""
+        check_shape("snapshot", arrays["snapshot"], (2,))
         logs, count = arrays["snapshot"].tolist()
+        if not (0.0 <= logs <= len(self.logs) and 1.0 <= count < math.inf):
+            raise ValueError(f"{count} hypotheses in {logs} logs")
         return int(logs), count
 
     def _learn(self, K: np.ndarray, order: np.ndarray, which: np.ndarray, S: np.ndarray) -> Tally:

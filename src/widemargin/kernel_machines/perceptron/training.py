@@ -18,6 +18,7 @@ from widemargin.models.kernel import RunningScores
 from widemargin.online.mistake_log import NO_LOG
 from widemargin.online.orders import EpochOrders
 from widemargin.online.scores import best_class
+from widemargin.parameters import check_counts
 from widemargin.training.checkpoints import prefixed, without_prefix
 from widemargin.training.run import Counts, Training
 
@@ -125,6 +126,7 @@ class KernelTraining(Training):
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
+        check_counts(about, "done", "heard")
         self.learner.resume(arrays, about)
         self._orders.resume(about)
         self._done, self._heard = about["done"], about["heard"]

@@ -41,7 +41,13 @@ from widemargin.structured.parser.search import (
 from widemargin.structured.parser.tag_columns import ReadTags, tag_column, taggers_of
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
-from widemargin.structured.saved import Cacheless, join_parts, part_of, read_model
+from widemargin.structured.saved import (
+    Cacheless,
+    certificate_of,
+    join_parts,
+    part_of,
+    read_model,
+)
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
 from widemargin.structured.sparse_rows import (
     SMALL_BITS,
@@ -437,7 +443,6 @@ class ParserModel(Cacheless, SavedModel):
             TaggerModel.of(part_of(f"tagger{k}", arrays), described)
             for k, described in enumerate(about["taggers"])
         ]
-        certificate = about["certificate"]
         check_tables(arrays, tables, about)
         return cls(
             system=about["system"],
@@ -453,7 +458,7 @@ class ParserModel(Cacheless, SavedModel):
             beam=about["beam"],
             params=unpack_params(about["params"]),
             history=History.from_dict(about["history"]),
-            certificate=None if certificate is None else RunCertificate(**certificate),
+            certificate=certificate_of(about["certificate"]),
         )
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
 from widemargin.errors import ModelFileError
 from widemargin.loops.sequences.templates import note_first
-from widemargin.modelfile import pack_strings, unpack_strings
+from widemargin.modelfile import check_ends, check_shape, pack_strings, unpack_strings
 
 #: Compression level of the names; 1 is the fastest.
 _LEVEL = 1
@@ -121,7 +121,8 @@ class FeatureNames:
 
     @classmethod
     def stored(cls, rows: np.ndarray, arrays: dict[str, np.ndarray]) -> FeatureNames:
-        """Names from a file."""
+        """Names from a file, which are unpacked when they are needed; that takes a while."""
+        _check_packed(arrays, len(rows))
         return cls(lambda: (rows, _chooser(_unpack_names(arrays, len(rows)))))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -130,6 +131,21 @@ class FeatureNames:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._prepare = lambda: (state["rows"], _chooser(state["names"]))
+
+
+def _check_packed(arrays: dict[str, np.ndarray], count: int) -> None:
+    """Raise a ValueError unless arrays can be the names of this many rows, without unpacking."""
+    sizes = "names.sizes" if "names.sizes" in arrays else "names.bytes"
+    for name in ("names.bytes", sizes):
+        check_shape(name, arrays[name], (arrays[name].size,), kinds="u")
+    if sizes == "names.bytes":  # before format 4
+        check_shape("names.ends", arrays["names.ends"], (count,), kinds="i")
+        check_ends("names.ends", arrays["names.ends"], len(arrays["names.bytes"]))
+        return
+    lengths = arrays["names.lengths"]
+    check_shape("names.lengths", lengths, (2,), kinds="i")
+    if lengths[0] < 0 or lengths[1] != 4 * count:
+        raise ValueError(f"names.lengths is {lengths.tolist()} for {count} names")
 
 
 def _unpack_names(arrays: dict[str, np.ndarray], count: int) -> list[str]:

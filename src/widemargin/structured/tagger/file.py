@@ -20,6 +20,9 @@ from widemargin.modelfile import (
     unpack_params,
     unpack_strings,
 )
+from widemargin.parameters import check_choice, check_counts, check_kinds, check_positive
+from widemargin.structured.saved import certificate_of
+from widemargin.structured.spans import SCHEMES
 from widemargin.structured.sparse_rows import (
     pack_flags,
     pack_rows,
@@ -84,6 +87,7 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
 
 def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[str, Any]:
     """Undo `pack_tagger`: the fields of a `TaggerModel`."""
+    _check_description(about)
     if "rows" in arrays:  # before format 4
         W, rows = _unpack_dense(arrays, about["features"])
         where = arrays["index.keys"], arrays["index.rows"]
@@ -93,7 +97,7 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         rows = packed_rows("W", arrays, about["shape"][0])
         rows = rows[rows < about["features"]]
         where = _unpack_index(arrays, about["index"])
-    certificate, numbers = about["certificate"], {}
+    numbers = {}
     if "numbers.rows" in arrays:
         called = unpack_strings("numbers", arrays)
         numbers = dict(zip(called, arrays["numbers.rows"].tolist(), strict=True))
@@ -102,6 +106,8 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
     lexicon = Lexicon(*(frozen(arrays[f"lexicon.{name}"]) for name in Lexicon._fields))
     _check_sizes(W, len(tags), about["order"], about["beam"])
     features = len(W) - transition_rows(len(tags), about["order"])
+    if features != about["features"]:
+        raise ValueError(f"{features} rows of features, but the description says another number")
     _check_index(index, features)
     _check_lexicon(lexicon, W.shape[1])
     check_shape("allowed", arrays["allowed"], (len(tags) + 1, len(tags) + 1), kinds="u")
@@ -121,7 +127,7 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         "column": about["column"],
         "params": unpack_params(about["params"]),
         "history": History.from_dict(about["history"]),
-        "certificate": None if certificate is None else RunCertificate(**certificate),
+        "certificate": certificate_of(about["certificate"]),
         "names": FeatureNames.stored(rows, arrays) if about["names"] else None,
         "half": about["half"],
         "temperature": about.get("temperature", 1.0),  # files from version 0.1 have none
@@ -141,6 +147,16 @@ def _table_of(model: Any) -> tuple[np.ndarray, float]:
     if whole.dtype == np.int16 and np.array_equal(whole * np.float32(unit), model.W):
         return whole, unit
     return model.W, 1.0
+
+
+def _check_description(about: dict[str, Any]) -> None:
+    """Raise a ValueError unless the values have the types that `pack_tagger` writes."""
+    filled = {"unit": 1.0, "temperature": 1.0, **about}  # files from version 0.1 have neither
+    check_counts(filled, "features", "shift", "order", "beam")
+    check_kinds(filled, column=str, half=bool, names=bool, unit=float, temperature=float)
+    check_choice("scheme", about["scheme"], (*SCHEMES, None))
+    check_choice("given_scheme", about["given_scheme"], (*SCHEMES, None))
+    check_positive("temperature", filled["temperature"])
 
 
 def _check_sizes(W: np.ndarray, labels: int, order: Any, beam: Any) -> None:

@@ -1,0 +1,17 @@
+"""The part of a file's description that all models of vectors share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from widemargin.parameters import check_kinds
+
+
+def check_description(about: Mapping[str, Any]) -> None:
+    """Raise a ValueError unless the values have the types that the models write.
+
+    Files from version 0.1 have no threshold.
+    """
+    check_kinds({"threshold": 0.0, **about}, learner=str, keep=str, rule=str, threshold=float)
+    check_kinds(about, joint=bool, logged=bool, names=bool, params=dict)
