@@ -206,7 +206,7 @@ def restore(
 
 
 def one_line(told: object, longest: int = 200) -> str:
-    """A text cut to one line, such as the message of an error that quotes the contents of a file."""
+    """A text as one line of limited length, such as an error that quotes the contents of a file."""
     line = "".join(letter if letter.isprintable() else " " for letter in str(told))
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
