@@ -121,15 +121,7 @@ def fill_ids(desk, n, table, index, ids, first):
     ids is flat: token i has ids[first + i T] and the T - 1 behind it. The cost is one hash per
     template and token.
     """
-    T, most = np.uint64(len(table.seeds)), np.uint64(_AT_ONCE)
-    at, n = np.uint64(first), np.uint64(n)
-    for i in range(_0, n, most):
-        size = min(most, n - i)
-        _hash_features(desk, table, i, size)
-        for k in range(size):
-            for t in range(T):
-                ids[at] = _row_of(index, desk.hashes[t, k])
-                at += _1
+    _look_up(desk, n, table, index, None, 0, ids, first)
 
 
 @jit(inner=True)
@@ -141,6 +133,12 @@ def add_to_dictionary(desk, n, table, keys, rows, used, ids, first):
     """
     if 2 * (used + n * len(table.seeds)) > len(keys):
         return -used
+    return _look_up(desk, n, table, Index(_0, keys, rows), True, used, ids, first)
+
+
+@jit(inner=True)
+def _look_up(desk, n, table, index, grow, used, ids, first):
+    """Write the rows of features; unless `grow` is None, add new ones to the dictionary."""
     T, most = np.uint64(len(table.seeds)), np.uint64(_AT_ONCE)
     at, n = np.uint64(first), np.uint64(n)
     for i in range(_0, n, most):
@@ -149,12 +147,15 @@ def add_to_dictionary(desk, n, table, keys, rows, used, ids, first):
         for k in range(size):
             for t in range(T):
                 h = desk.hashes[t, k]
-                slot = _find(keys, h)
-                if keys[slot] == _0:
-                    keys[slot] = h
-                    rows[slot] = used
-                    used += 1
-                ids[at] = rows[slot]
+                if grow is not None:
+                    slot = _find(index.keys, h)
+                    if index.keys[slot] == _0:
+                        index.keys[slot] = h
+                        index.rows[slot] = used
+                        used += 1
+                    ids[at] = index.rows[slot]
+                else:
+                    ids[at] = _row_of(index, h)
                 at += _1
     return used
 

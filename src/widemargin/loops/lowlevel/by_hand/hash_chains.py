@@ -23,10 +23,11 @@ def _chain(typingctx, columns, width, which, places, first, last, seed, at, n, h
     """As `chain_hashes`; `width` is that of a row of columns, `out` the first place in hashes."""
 
     def codegen(context, builder, signature, args):
-        _, width, _, _, first, last, seed, at, n, _, out = args
-        cells, named, moved, found = (
-            emit_data(context, builder, signature.args[p], args[p]) for p in (0, 2, 3, 9)
-        )
+        def data_of(p):
+            return emit_data(context, builder, signature.args[p], args[p])
+
+        cells, named, moved, found = data_of(0), data_of(2), data_of(3), data_of(9)
+        width, (first, last, seed, at, n), out = args[1], args[4:9], args[10]
 
         def vector_at(data, place):
             return builder.bitcast(builder.gep(data, [place]), _VECTOR.as_pointer())
