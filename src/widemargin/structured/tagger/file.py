@@ -97,10 +97,9 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         rows = packed_rows("W", arrays, about["shape"][0])
         rows = rows[rows < about["features"]]
         where = _unpack_index(arrays, about["index"])
-    numbers = {}
+    names, numbers = [], np.zeros(0, np.uint32)
     if "numbers.rows" in arrays:
-        called = unpack_strings("numbers", arrays)
-        numbers = dict(zip(called, arrays["numbers.rows"].tolist(), strict=True))
+        names, numbers = unpack_strings("numbers", arrays), arrays["numbers.rows"]
     tags = unpack_strings("tags", arrays)
     index = Index(np.uint64(about["shift"]), *map(frozen, where))
     lexicon = Lexicon(*(frozen(arrays[f"lexicon.{name}"]) for name in Lexicon._fields))
@@ -112,7 +111,7 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
     _check_lexicon(lexicon, W.shape[1])
     check_shape("allowed", arrays["allowed"], (len(tags) + 1, len(tags) + 1), kinds="u")
     check_shape("known", arrays["known"], (arrays["known"].size,), kinds="u")
-    check_places("numbers.rows", np.array(list(numbers.values()), np.int64), features)
+    check_places("numbers.rows", numbers, features)
     return {
         "tags": tags,
         "templates": Templates(about["templates"]),
@@ -132,7 +131,7 @@ def unpack_tagger(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[
         "half": about["half"],
         "temperature": about.get("temperature", 1.0),  # files from version 0.1 have none
         "known": arrays["known"],
-        "numbers": numbers,
+        "numbers": dict(zip(names, numbers.tolist(), strict=True)),
     }
 
 
