@@ -337,7 +337,7 @@ def test_history_marks_the_best_epoch(cloud):
     X, y = cloud
     p = Perceptron(epochs=6, validation=0.25, patience=6, random_state=0).fit(X, y)
     shown = show.plot_history(p)
-    assert list(shown.panels) == ["mistakes", "loss", "held-out accuracy"]
+    assert list(shown.panels) == ["mistakes", "loss", "held-out score"]
     assert shown.ax_[0].lines[0].get_ydata().tolist() == p.history_["mistakes"].tolist()
     best = p.history_.best
     (label,) = labels_of(shown.ax_[2])

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from interpreted import told_by_both
 from naive_separability import separable
+from profiles import tries
 from random_sets import random_set, signs_of
 from strategies import real_numbers, whole_numbers
 
-from widemargin import DataError, PassiveAggressive, Perceptron, certify
+from widemargin import DataError, KernelPerceptron, PassiveAggressive, Perceptron, certify
 from widemargin.certificates.certificate import Bracket, Certificate
 from widemargin.certificates.verifier import UNDECIDED, CertificateError
 from widemargin.data.rows import Rows
@@ -548,22 +549,57 @@ def test_bound_for_classes_learned_together():
     assert "rest" in certify(alone, X, y).no_bound
 
 
-@given(real_numbers(classes=2))
-def test_hinge_bound_needs_no_separability(data):
+@pytest.mark.parametrize("learner", [Perceptron, KernelPerceptron])
+@pytest.mark.parametrize("held_out", [False, True])
+@tries(10)
+@given(data=real_numbers(classes=2, least=8))
+def test_hinge_bound_needs_no_separability(learner, held_out, data):
     X, y = data
+    more = {"X_val": X[::-2], "y_val": 1 - y[::-2]} if held_out else {}
     for keep in ("vote", "average"):
-        p = Perceptron(keep=keep, epochs=3, random_state=0).fit(X, y)
-        found = certify(p, X, y)
-        if found.hinge_bound is not None:
-            assert p.mistakes_ <= found.hinge_bound
-        if found.progress is not None:
-            assert found.inequalities_held
+        for shuffle in (True, "draw"):
+            p = learner(keep=keep, epochs=9, shuffle=shuffle, random_state=0).fit(X, y, **more)
+            found = certify(p, X, y)
+            if found.hinge_bound is not None:
+                assert p.mistakes_ <= found.hinge_bound
+            if found.progress is not None:
+                assert found.inequalities_held
+
+
+@pytest.mark.parametrize("learner", [Perceptron, KernelPerceptron])
+def test_hinge_bound_of_the_same_examples_in_several_calls(learner):
+    X, y = blobs(apart=0.3)
+    p = learner(keep="vote", random_state=0)
+    for _ in range(4):
+        p.partial_fit(X, y)
+    found = certify(p, X, y)
+    assert found.epochs == 4
+    assert found.mistakes <= found.hinge_bound
+    assert found.progress is None
+
+
+@pytest.mark.parametrize("learner", [Perceptron, KernelPerceptron])
+@pytest.mark.parametrize("keep", ["vote", "average"])
+def test_no_bound_after_continuing_from_an_earlier_epoch(learner, keep):
+    X, y = blobs(apart=0.5)
+    p = learner(keep=keep, epochs=30, patience=5, random_state=0)
+    p.fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
+    assert p.history_.went_back
+    assert not certify(p, X[:40], y[:40]).no_bound
+    p.partial_fit(X[:40], y[:40])
+    found = certify(p, X[:40], y[:40])
+    assert "undone" in found.no_bound
+    assert found.bound is found.hinge_bound is None
 
 
 def test_risk_after_one_pass():
     X, y = blobs()
     found = certify(Perceptron(epochs=1, random_state=0).fit(X, y), X, y)
     assert found.risk(0.1) == pytest.approx(found.mistakes / 60 + math.sqrt(2 * math.log(10) / 60))
+    half = certify(Perceptron(epochs=1, validation=0.5, random_state=0).fit(X, y), X, y)
+    assert half.risk(0.1) == pytest.approx(half.mistakes / 30 + math.sqrt(2 * math.log(10) / 30))
+    drawn = Perceptron(epochs=1, shuffle="draw", random_state=0).fit(X, y)
+    assert certify(drawn, X, y).risk() is None
 
 
 # Bad input

@@ -15,6 +15,9 @@ from widemargin.markup.brief import brief_repr
 from widemargin.markup.charts import Curve, line_chart
 from widemargin.markup.html import Markup, ShownAsLines, fragment, lines_of, tag
 
+#: Why no theorem bounds the mistakes of a training that continued after early stopping.
+BRANCHED = "training continued from the weights of an earlier epoch, after mistakes that were undone"
+
 
 class Bracket(NamedTuple):
     """A lower and an upper bound on a number."""
@@ -221,6 +224,9 @@ class RunCertificate:
         The number of mistakes made during training, and the number of epochs.
     no_bound : str
         Why the theorem does not apply to this training; empty if it does.
+    n : int or None
+        The number of examples that the first epoch learned from; None if they were drawn with
+        replacement.
     R : float or None
         The length of the longest example, extended by the constant feature.
     margin, extended_margin : float or None

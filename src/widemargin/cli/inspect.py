@@ -101,7 +101,7 @@ def show_history(history: History) -> None:
     """Print how training went, with a chart."""
     if not len(history):
         return
-    epochs = len({epoch.epoch for epoch in history})
+    epochs = history.epochs_run
     gaps = history["gap"]
     solved = bool(np.any(np.isfinite(gaps)))
     # An SVM's epochs skip examples that look settled, so the number of mistakes means little.

@@ -30,7 +30,7 @@ def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> N
     job, history = trainer.job, model.history
     learner, data = trainer.describe_learner(model), trainer.describe_data(model)
     result = trainer.describe_result(model)
-    epochs = len({epoch.epoch for epoch in history})
+    epochs = history.epochs_run
     figures: dict[str, Any] = {
         "learner": trainer.estimator,
         **learner.figures,

@@ -150,7 +150,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     @property
     def n_iter_(self) -> int:
         """Number of epochs run."""
-        return len(self.history_)
+        return self.history_.epochs_run
 
     def _fitted(self) -> Any:
         """The model, or an error if there is none yet."""

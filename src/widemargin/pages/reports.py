@@ -134,7 +134,7 @@ def _classes(subject: Subject) -> str:
 
 def _trained(subject: Subject, data: str, exam: Exam | SentenceExam | None) -> Markup:
     lines: list[tuple[str, Any]] = [("model", subject.name)]
-    examples = sum(epoch.examples for epoch in subject.history if epoch.epoch == 1)
+    examples = subject.history.examples
     if _example(subject) == "sentence":  # a parser's history counts its decisions
         examples = getattr(subject.certificate, "n", None) or 0
     if examples:
@@ -303,7 +303,7 @@ def _timings(history: History) -> Markup:
     total = history.epochs[-1].seconds
     examples = sum(epoch.examples for epoch in history)
     lines: list[tuple[str, Any]] = [("training", f"{total:.3f} s")]
-    epochs = len({epoch.epoch for epoch in history})
+    epochs = history.epochs_run
     lines.append(("per epoch", f"{total / epochs:.4f} s on average"))
     if examples and total > 0.0:
         lines.append(("speed", f"{examples / total:,.0f} examples per second"))

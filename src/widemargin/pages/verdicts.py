@@ -60,7 +60,7 @@ _NOT_EXAMINED = (
 
 
 def _what(subject: Subject) -> str:
-    epochs = len({epoch.epoch for epoch in subject.history})
+    epochs = subject.history.epochs_run
     classes = (
         "" if subject.classes is None else f" for {len(subject.classes):,} {subject.class_word}"
     )

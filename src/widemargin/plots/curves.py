@@ -172,7 +172,7 @@ class HistoryDisplay(Display):
         else:
             panels |= {"mistakes": history["mistakes"], "loss": history["loss"]}
         if np.any(np.isfinite(history["held_out"])):
-            panels["held-out accuracy"] = history["held_out"]
+            panels["held-out score"] = history["held_out"]
         return cls(history, panels).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -188,7 +188,7 @@ class HistoryDisplay(Display):
         self.ax_ = axes if ax is None else ax
         self.figure_ = axes[0].figure
         # A stream has several rows per epoch: its axis is the number of examples instead.
-        streamed = len({epoch.epoch for epoch in self.history}) < len(self.history)
+        streamed = self.history.is_streamed
         x = self.history["epoch"] if not streamed else np.cumsum(self.history["examples"])
         for code, (one, (name, values)) in enumerate(zip(axes, panels.items(), strict=True)):
             mark = "o" if len(values) <= 40 else ""
@@ -199,7 +199,7 @@ class HistoryDisplay(Display):
                 one.set_yscale("log", nonpositive="mask")
             elif name in ("mistakes", "loss"):
                 one.set_ylim(bottom=0)
-            if name == "held-out accuracy":
+            if name == "held-out score":
                 self._mark_best(one, x, values)
         style.dress(axes[-1], axes[-1].get_title(loc="left"), "examples" if streamed else "epoch")
         if not streamed:

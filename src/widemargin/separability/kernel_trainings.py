@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import Certificate, RunCertificate, mistake_bound
+from widemargin.certificates.certificate import (
+    BRANCHED,
+    Certificate,
+    RunCertificate,
+    mistake_bound,
+)
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.kernels.points import points_of
 from widemargin.models.kernel import KernelModel, combine
-from widemargin.separability.linear_trainings import hinge_bound
+from widemargin.separability.linear_trainings import hinge_bound, learned_from, trials_of
 
 #: Examples per block when |w| is computed, so that the block of kernel values stays small.
 _BLOCK = 512
@@ -22,7 +27,9 @@ _BLOCK = 512
 def begin_kernel_run(model: KernelModel) -> RunCertificate:
     """Return what is known without any examples."""
     history = model.history
-    return RunCertificate(history.mistakes, len(history), no_bound=_why_no_bound(model), R=model.R)
+    return RunCertificate(
+        history.mistakes, history.epochs_run, no_bound=_why_no_bound(model), R=model.R
+    )
 
 
 def inspect_kernel_run(
@@ -50,10 +57,10 @@ def inspect_kernel_run(
     leads = np.where(codes == 1, scores, -scores)
     length = length_of(answering, X)
     margin = float(np.min(leads)) / length if length else 0.0
-    trials = np.full(len(codes), float(known.epochs))
+    rows, drawn = None, model.params.get("shuffle") == "draw"
     if model.log is not None:
         rows = model.support.index[model.log.example.astype(np.int64)]
-        trials = np.bincount(rows, minlength=len(codes)).astype(np.float64)
+    trials = trials_of(rows, len(codes), model.history, drawn)
     gamma = bound = None
     if data is not None and data.extended is not None and data.extended.low > 0.0:
         gamma, bound = data.extended, mistake_bound(model.R, data.extended.low)
@@ -61,7 +68,7 @@ def inspect_kernel_run(
         known.mistakes,
         known.epochs,
         known.no_bound,
-        n=len(codes),
+        n=learned_from(len(codes), model.history, drawn),
         R=model.R,
         margin=margin,
         extended_margin=margin,
@@ -95,5 +102,6 @@ def _why_no_bound(model: KernelModel) -> str:
         (params.get("class_weight") is None, "the classes were weighted"),
         (params.get("budget") is None, "examples were forgotten to keep within a budget"),
         (len(model.classes) <= 2, "it is known only for two classes"),
+        (not model.history.branched(int(model.count) - 1), BRANCHED),
     )
     return next((reason for held, reason in conditions if not held), "")

@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import Bracket, Certificate, RunCertificate, mistake_bound
+from widemargin.certificates.certificate import (
+    BRANCHED,
+    Bracket,
+    Certificate,
+    RunCertificate,
+    mistake_bound,
+)
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.models.linear import LinearModel
+from widemargin.training.history import History
 
 #: A training with more mistakes than this is not replayed, because each mistake takes some
 #: microseconds in Python. Chosen by hand.
@@ -47,6 +54,7 @@ def why_no_bound(model: LinearModel) -> str:
             model.mixture is None or model.mixture[0] == "uniform",
             NO_THEOREM,
         ),
+        (model.mixture is not None or not model.history.branched(model.state.seen), BRANCHED),
     )
     return next((reason for held, reason in conditions if not held), "")
 
@@ -57,7 +65,9 @@ def begin_run(model: LinearModel) -> RunCertificate:
     weighted = None
     if model.mixture is not None and not why:
         weighted = history.mistakes / model.mixture[1]
-    return RunCertificate(history.mistakes, len(history), no_bound=why, weighted_mistakes=weighted)
+    return RunCertificate(
+        history.mistakes, history.epochs_run, no_bound=why, weighted_mistakes=weighted
+    )
 
 
 def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) -> RunCertificate:
@@ -96,7 +106,8 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     progress = None
     if not known.no_bound and len(W) == 1 and data is not None and gamma is not None:
         progress = _follow(model, matrix, rows.bias, data, R)
-    trials = _trials(model, rows.n, known.epochs)
+    drawn = model.params.get("shuffle") == "draw"
+    trials = trials_of(_corrected_rows(model), rows.n, model.history, drawn)
     length = math.sqrt(float(np.sum(W**2)))
     one = not known.no_bound and len(W) == 1 and model.mixture is None
     hinge = hinge_bound(leads, trials, length, R) if one else None
@@ -104,7 +115,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
         known.mistakes,
         known.epochs,
         known.no_bound,
-        n=rows.n,
+        n=learned_from(rows.n, model.history, drawn),
         R=R,
         margin=margin,
         extended_margin=extended,
@@ -137,12 +148,36 @@ def _margins(W: np.ndarray, leads: np.ndarray) -> tuple[float, float]:
     )
 
 
-def _trials(model: LinearModel, n: int, epochs: int) -> np.ndarray:
-    """Return how many mistakes each example caused or, without a log, can have caused."""
+def _corrected_rows(model: LinearModel) -> np.ndarray | None:
+    """Return the row of every correction; None without a log."""
     if model.state.log is None:
-        return np.full(n, float(epochs))
-    rows = np.array([correction.row for correction in model.state.log], dtype=np.int64)
-    return np.bincount(rows[rows < n], minlength=n).astype(np.float64)
+        return None
+    return np.array([correction.row for correction in model.state.log], dtype=np.int64)
+
+
+def trials_of(rows: np.ndarray | None, n: int, history: History, drawn: bool) -> np.ndarray:
+    """Return how many mistakes each example caused or, if unknown, the most it can have caused.
+
+    Parameters
+    ----------
+    rows : array or None
+        The row of every correction, if there is a log.
+    n : int
+        The number of examples.
+    history : History
+        The log ends at the epoch whose weights were returned, but mistakes are counted to the end.
+    drawn : bool
+        Whether examples were drawn with replacement, so that an epoch may repeat one.
+    """
+    # In a call of its own, the same example has another row number.
+    if rows is not None and not history.went_back and np.all(rows < n):
+        return np.bincount(rows, minlength=n).astype(np.float64)
+    return np.full(n, float(history.mistakes if drawn else history.epochs_run))
+
+
+def learned_from(n: int, history: History, drawn: bool) -> int | None:
+    """Return how many of n examples the first epoch learned from: not those held out."""
+    return None if drawn else history.examples or n
 
 
 def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:
@@ -166,6 +201,8 @@ def _follow(
     if log is None or evidence is None or gamma is None or model.history.mistakes > _MOST_FOLLOWED:
         return None
     if model.state.start.size and np.any(model.state.start):
+        return None
+    if any(correction.row >= matrix.shape[0] for correction in log):  # the examples are repeated
         return None
     best = np.append(np.asarray(evidence.w, np.float64), 0.0)
     if constant:

@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import Bracket, RunCertificate, mistake_bound
+from widemargin.certificates.certificate import (
+    BRANCHED,
+    Bracket,
+    RunCertificate,
+    mistake_bound,
+)
 from widemargin.structured.task import Task, count_features
 from widemargin.structured.weights import Weights, difference_of, dot, norm
 from widemargin.training.history import History
@@ -39,9 +44,10 @@ def certify_run(
     examples : list of (x, y)
         Measure gamma over all wrong candidates of these; without any, over the log.
     """
+    no_bound = no_bound or _why_no_bound(weights, history, bool(examples))
     found: dict[str, Any] = {
         "mistakes": history.mistakes,
-        "epochs": len(history),
+        "epochs": history.epochs_run,
         "R": longest,
         "n": history.epochs[-1].examples if len(history) else None,
     }
@@ -65,6 +71,17 @@ def certify_run(
         bound=mistake_bound(found["R"], gamma),
         progress=_progress(weights, unit, gamma, found["R"]),
     )
+
+
+def _why_no_bound(weights: Weights, history: History, has_examples: bool) -> str:
+    """Return why early stopping leaves no bound; empty if there is one."""
+    if history.branched(weights.count - 1):
+        return BRANCHED
+    if history.went_back and not has_examples:
+        return (
+            "the log ends at the epoch whose weights were returned; give the training examples"
+        )
+    return ""
 
 
 def _differences(task: Task, examples: list[tuple[Any, Any]]) -> list[dict[str, float]]:

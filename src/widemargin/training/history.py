@@ -57,9 +57,9 @@ class History:
     epochs : list of Epoch
         `mistakes` made while learning; `updates`, the number of examples that changed the weights;
         `loss`, the mean loss of each example just before learning from it; `change`, how far the
-        weights moved (not measured in streams); `held_out`, the accuracy of the hypothesis that
-        would be deployed on held-out examples; `seconds` since the start; `examples`, the number of
-        examples seen. For an SVM, `loss` is its objective and `gap` the relative duality gap, as
+        weights moved (not measured in streams); `held_out`, the score of the hypothesis that would
+        be deployed on held-out examples: its accuracy or, for sentences, the measure of the task;
+        `seconds` since the start; `examples`, the number of examples seen. For an SVM, `loss` is its objective and `gap` the relative duality gap, as
         estimated during the pass.
     stopped : str
         Why training ended: "no mistakes", "small change", "epochs", "deadline", "no improvement",
@@ -110,9 +110,42 @@ class History:
         """Total number of mistakes."""
         return sum(epoch.mistakes for epoch in self.epochs)
 
+    @property
+    def epochs_run(self) -> int:
+        """Number of epochs; a stream has more rows than that, and joined rows are fewer."""
+        return max((epoch.epoch for epoch in self.epochs), default=0)
+
+    @property
+    def examples(self) -> int:
+        """Number of examples in the first epoch; 0 if they were not counted."""
+        return sum(epoch.examples for epoch in self.epochs if epoch.epoch == 1)
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether an epoch has several rows, as in a stream."""
+        return len({epoch.epoch for epoch in self.epochs}) < len(self.epochs)
+
+    @property
+    def went_back(self) -> bool:
+        """Whether the weights returned are those of an epoch before the last."""
+        return self.best is not None and self.best < self.epochs_run
+
+    def branched(self, seen: int) -> bool:
+        """Whether training went back to earlier weights and then continued from these.
+
+        The history then also has the mistakes on the way that was abandoned.
+
+        Parameters
+        ----------
+        seen : int
+            Number of examples on the way to the weights returned.
+        """
+        kept = (e.examples for e in self.epochs if self.best is None or e.epoch <= self.best)
+        return seen < sum(kept)
+
     def extend(self, other: History, later: bool = True) -> None:
         """Append the epochs of another fit; with `later`, its seconds continue from these."""
-        done = max(len(self.epochs), self.epochs[-1].epoch) if self.epochs else 0
+        done = self.epochs[-1].epoch if self.epochs else 0
         time = self.epochs[-1].seconds if self.epochs and later else 0.0
         for e in other.epochs:
             self.add(e._replace(epoch=e.epoch + done, seconds=e.seconds + time))
@@ -177,7 +210,7 @@ class History:
         """The measurements per epoch as HTML, one chart for each."""
         if not len(self):
             return tag("p", "No epoch was recorded.", kind="soft")
-        streamed = len({epoch.epoch for epoch in self}) < len(self)
+        streamed = self.is_streamed
         x = (np.cumsum(self["examples"]) if streamed else self["epoch"]).tolist()
         scores = self["held_out"]
         solved = bool(np.any(np.isfinite(self["gap"])))  # an SVM's epochs have a gap
@@ -186,7 +219,7 @@ class History:
             wanted = {"mistakes": "mistakes", "mean loss": "loss"}
         mark = None
         if np.any(np.isfinite(scores)):
-            wanted["held-out accuracy"] = "held_out"
+            wanted["held-out score"] = "held_out"
             if self.best is not None:
                 at = int(np.flatnonzero(self["epoch"] == self.best)[-1])
                 mark = Mark(x[at], float(scores[at]), f"returned: {scores[at]:.4f}")
@@ -213,7 +246,7 @@ class History:
         return self.epochs[: _SHOWN // 2] + self.epochs[-_SHOWN // 2 :]
 
     def __repr__(self) -> str:
-        streamed = len({e.epoch for e in self.epochs}) < len(self.epochs)
+        streamed = self.is_streamed
         heads = ["epoch", "mistakes", "updates", "loss", "change", "held out", "gap", "seconds"]
         heads.append("examples")
         cells = [

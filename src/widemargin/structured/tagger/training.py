@@ -390,7 +390,7 @@ def certify_run(
         why = "steps have different sizes"
     return RunCertificate(
         mistakes=learned.history.mistakes,
-        epochs=max((epoch.epoch for epoch in learned.history), default=0),
+        epochs=learned.history.epochs_run,
         no_bound=why,
         n=sentences,
         R=math.sqrt(learned.longest),
