@@ -21,6 +21,7 @@ from widemargin import (
 )
 from widemargin.online.fit import split
 from widemargin.online.held_out import usual_part
+from widemargin.training.run import Run
 
 #: What each learner of rows is in Python, with the shell's defaults.
 AUTO = {"fit_intercept": "auto", "patience": None}
@@ -135,6 +136,35 @@ def test_held_out_rows_stop_nothing_unless_asked():
     assert told.rstrip().endswith("; these rows also chose the best epoch")
     fraction = train("f.svm", "--epochs", 30, "--valid", 0.1, "--patience", 2)
     assert fraction["epochs"] == stopped["epochs"]
+
+
+@pytest.mark.parametrize("words", [[], ["--stream"], ["--stream", "--memory", "20kB"]])
+def test_all_rows_are_counted_after_early_stopping(words, folder):
+    (folder / "v.svm").write_text(noisy_vectors(50))
+    how = ["--epochs", 30, "--valid", "v.svm", "--patience", 4]
+    figures = train("f.svm", *how, *words)
+    history = load("model.wm").history_
+    assert history.went_back
+    assert figures["epochs"] == history.epochs_run < 30
+    assert figures["rows"] == history.examples == 150
+
+
+def test_rows_of_the_first_epoch_are_counted_if_time_runs_out_in_a_later_one(monkeypatch):
+    pieces = []
+
+    def give_up(run, part):
+        pieces.append(part)
+        return "deadline" if len(pieces) == 7 else ""
+
+    monkeypatch.setattr(Run, "_reason_to_break_off", give_up)
+    figures = train("f.svm", "--stream", "--memory", "4kB", "--epochs", 5, "--keep", "last")
+    history = load("model.wm").history_
+    assert history.stopped == "deadline"
+    assert 0 < history["examples"][-1] < 150
+    assert figures["epochs"] == history.epochs_run > 1
+    assert figures["rows"] == 150
+    first = history.epochs[0].mistakes
+    assert figures["progressive_accuracy"] == pytest.approx(1 - first / 150)
 
 
 @pytest.mark.parametrize("name", ["svm", "kernel-svm"])

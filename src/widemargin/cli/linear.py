@@ -171,7 +171,7 @@ class LinearTrainer(RowTrainer):
             watch=watch,
             checkpoints=checkpoints,
         )
-        self.rows = stream.state.seen // max(1, len({epoch.epoch for epoch in history}))
+        self.rows = history.examples
         return model(stream.state, history)
 
     def _model(

@@ -82,7 +82,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         learned.save(target)
     figures = {
         "rows": rows.n,
-        "epochs": len(more),
+        "epochs": more.epochs_run,
         "mistakes": more.mistakes,
         "new_classes": len(classes.values) - len(model.classes),
         **({"threshold": learned.threshold} if learned.threshold else {}),

@@ -366,7 +366,7 @@ class LinearModel(SavedModel):
             parts.append(("threshold", say_threshold(self)))
         found = []
         if self.certificate is None:
-            parts.append(("mistakes", f"{self.history.mistakes:,} in {len(self.history)} epochs"))
+            parts.append(("mistakes", f"{self.history.mistakes:,} in {self.history.epochs_run} epochs"))
         else:
             found = [lines_of(str(self.certificate))]
         return fragment(facts(parts), self.history.charts(), *found)
