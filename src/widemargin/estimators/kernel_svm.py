@@ -94,7 +94,8 @@ class KernelSVM(KernelAnswers):
     n_jobs : int or None
         Number of threads, each with one BLAS thread. The result does not depend on it.
     random_state : int, Generator or None
-        Seed of the folds for `probability` and of `validation`; nothing else is random.
+        Seed of the folds for `probability` and of `validation`. Landmarks are drawn with a fixed
+        seed, so this does not change them.
     progress : bool or None
         Whether to show a progress line; None: only on a terminal.
 

@@ -62,7 +62,7 @@ def _drive_group(
     reports: list[list[tuple[SolverReport, float]]] = [[] for _ in solvers]
     solutions: dict[int, list[Solution]] = {}
     running = list(range(len(solvers)))
-    stopped = ""
+    stopped, no_rows = "", History()  # the same in all calls of `watch`: one stage
 
     def go_on(c: int) -> SolverReport | Reports | list[Solution]:
         try:
@@ -86,7 +86,7 @@ def _drive_group(
         slowest = min(current, default=None, key=lambda report: report.epoch + report.done)
         if watch is not None and slowest is not None:
             mistakes = sum(report.mistakes for report in current)
-            moment = Moment(slowest.epoch, slowest.done, mistakes, slowest.primal, History())
+            moment = Moment(slowest.epoch, slowest.done, mistakes, slowest.primal, no_rows)
             stopped = "interrupted" if watch(moment) else stopped
         if time.monotonic() > deadline:
             stopped = stopped or "deadline"

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from widemargin.markup.words import several
 from widemargin.training.history import History
 from widemargin.training.interrupts import Interrupts
 from widemargin.training.run import Moment
@@ -68,6 +69,7 @@ class Watcher:
         if moment.history is not self._history:  # another stage
             self._show_rows(every=True)
             self._history, self._shown, self._stage = moment.history, 0, moment.stage
+            self._last = (time.monotonic(), 0)
         self._show_rows()
         now, (before, had) = time.monotonic(), self._last
         rate = (moment.seen - had) / max(now - before, 1e-9) if had else 0.0
@@ -80,8 +82,7 @@ class Watcher:
             stage=f"{moment.stage}: " if moment.stage else "",
             completed=moment.epoch - 1 + moment.part,
             epoch=moment.epoch,
-            mistakes=moment.mistakes,
-            loss=f"loss {moment.loss:.4g}",
+            measured=_measured(moment),
             held_out=f"held out {scores[-1]:.4f}" if scores else "",
             rate=f"{rate:,.0f} rows/s" if rate else "",
         )
@@ -93,15 +94,14 @@ class Watcher:
         self._bar = Progress(
             TextColumn("{task.fields[stage]}epoch {task.fields[epoch]}/{task.total:.0f}"),
             BarColumn(bar_width=20),
-            TextColumn("{task.fields[mistakes]} mistakes"),
-            TextColumn("{task.fields[loss]}"),
+            TextColumn("{task.fields[measured]}"),
             TextColumn("{task.fields[held_out]}"),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        nothing = {"stage": "", "epoch": 1, "mistakes": 0, "loss": "", "held_out": "", "rate": ""}
+        nothing = {"stage": "", "epoch": 1, "measured": "", "held_out": "", "rate": ""}
         self._task = self._bar.add_task("", total=self._epochs, **nothing)
         self._bar.start()
 
@@ -131,6 +131,16 @@ class Watcher:
             self._show_rows(every=True)
             self._bar.stop()
             self._visible, self._bar = False, None
+
+
+def _measured(moment: Moment) -> str:
+    """What is measured while learning, in words."""
+    figures = (
+        None if moment.mistakes is None else several(moment.mistakes, "mistake"),
+        None if moment.loss is None else f"loss {moment.loss:.4g}",
+        None if moment.violation is None else f"violation {moment.violation:.4g}",
+    )
+    return " ".join(figure for figure in figures if figure is not None)
 
 
 @contextmanager

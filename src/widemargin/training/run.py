@@ -34,7 +34,7 @@ class Stops:
     Attributes
     ----------
     epochs : float
-        After this many passes over the examples, which may be a fraction of a pass.
+        After this many epochs. (Only kernel perceptrons accept a fraction.)
     patience : int or None
         When the held-out score has not improved for this many epochs; None only measures it.
     tol : float
@@ -89,13 +89,14 @@ class Moment(NamedTuple):
 
     epoch: int  # from 1
     part: float  # fraction of the epoch that is done; 0 if unknown
-    mistakes: int  # in this epoch so far
-    loss: float  # mean loss in this epoch so far
+    mistakes: int | None  # in this epoch so far; None if they are not counted
+    loss: float | None  # mean loss in this epoch so far; for a linear SVM its objective
     history: History  # the epochs before this one
     seen: int = 0  # examples since the start
     seconds: float = 0.0
     epochs: float = 0.0  # maximum number of epochs; 0 if unknown
     stage: str = ""  # name of the stage, if a training has several
+    violation: float | None = None  # of the optimality conditions, for a kernel SVM
 
     def within(self, stage: str) -> Moment:
         """The same moment as a part of a larger stage."""

@@ -14,7 +14,6 @@ from widemargin.kernels.points import Points
 from widemargin.loops.linear.passes import Log
 from widemargin.models.kernel import KernelModel, combine
 from widemargin.models.threshold import kept_threshold
-from widemargin.training.history import History
 
 #: Number of examples scored together.
 _TOGETHER = 512
@@ -79,9 +78,8 @@ def joined(before: KernelModel, after: KernelModel) -> KernelModel:
     """Join two models, the second of which was learned after the first on the same clock."""
     seen = int(before.count) - 1
     support = _one_below_the_other(before.support, after.support, seen)
-    history = History()
-    history.extend(before.history)
-    history.extend(after.history)
+    history = before.history.copy()
+    history.extend_by_call(after.history)
     log = None
     if after.log is not None and before.log is not None:
         later = after.log._replace(example=after.log.example + np.uint64(before.support.n))

@@ -53,6 +53,8 @@ class Clock:
     done: int = 0
     reason: str = ""
     _lock: Any = field(default_factory=threading.Lock, repr=False)
+    # One for all calls, as another history means another stage; there are no epochs to record.
+    _history: History = field(default_factory=History, repr=False)
 
     def stop(self, solver: PairSolver | SmallPairSolver) -> bool:
         """Whether a solver must stop."""
@@ -61,7 +63,9 @@ class Clock:
                 self.reason = "deadline"
             if not self.reason and self.watch is not None:
                 part = min(0.99, self.done / self.machines)
-                moment = Moment(1, part, 0, solver.violation, History())
+                moment = Moment(
+                    1, part, None, None, self._history, violation=solver.violation
+                )
                 self.reason = "interrupted" if self.watch(moment) else ""
             return bool(self.reason)
 
