@@ -19,6 +19,7 @@ import scipy.sparse
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from profiles import tries
+from sklearn.datasets import dump_svmlight_file
 from strategies import (
     EXACT,
     KEEPS,
@@ -26,15 +27,28 @@ from strategies import (
     LEARNERS,
     MACHINES,
     SCALE_FREE,
+    keeps,
     real_numbers,
     settings_for,
     whole_numbers,
 )
 
-from widemargin import DataError, OnlineLogistic, PassiveAggressive, Perceptron, load
+from widemargin import (
+    DataError,
+    KernelPerceptron,
+    OnlineLogistic,
+    PassiveAggressive,
+    Perceptron,
+    certify,
+    load,
+)
+from widemargin.data.datasets import Classes, EncodeOptions, make_encoder
+from widemargin.data.readers.files import Files
 from widemargin.data.rows import Rows
 from widemargin.models.linear import LinearModel
 from widemargin.online.examples import InMemory
+from widemargin.online.from_files import FromFiles
+from widemargin.online.held_out import HeldOut
 from widemargin.online.learn import learn
 from widemargin.online.scores import best_class
 from widemargin.online.settings import Settings
@@ -620,6 +634,81 @@ def test_a_held_out_fraction_is_never_learned_from(name):
         validation=0.25, random_state=rng, fit_intercept=False, epochs=3, keep="last"
     ).fit(X, y)
     assert np.count_nonzero(learner.coef_ == 0.0) == 10
+
+
+# Histories
+
+#: All learners that can continue with other examples.
+CONTINUED = {**LEARNERS, "kernel-perceptron": MACHINES["kernel-perceptron"]}
+each_continued = pytest.mark.parametrize("name", CONTINUED)
+
+
+@each_continued
+@tries(5)
+@given(data=st.data())
+def test_no_bound_is_below_the_mistakes_after_early_stopping(name, data):
+    X, y = data.draw(real_numbers(classes=2, least=12, most=24))
+    how = {"keep": data.draw(keeps(name)), "epochs": 12, "patience": 9, "random_state": 0}
+    learner = CONTINUED[name](**how, shuffle=data.draw(st.sampled_from((True, "draw"))))
+    learner.fit(X, y, X_val=X[::-2], y_val=1 - y[::-2])  # so that early weights are the best
+    for _ in range(3):
+        found = certify(learner, X, y)
+        for bound in (found.bound, found.hinge_bound):
+            assert bound is None or found.mistakes <= bound
+        learner.partial_fit(X, y)
+
+
+@each_continued
+def test_epochs_are_counted_however_many_calls_there_were(name, monkeypatch):
+    monkeypatch.setattr("widemargin.training.history.MOST_CALLS", 8)
+    X, y = few_examples(3)
+    learner = CONTINUED[name](random_state=0)
+    for call in range(1, 21):
+        learner.partial_fit(X, y)
+        assert learner.n_iter_ == learner.certificate_.epochs == call
+        assert len(learner.history_) <= 8
+
+
+@pytest.mark.parametrize("name", [*CONTINUED, "kernel-svm"])
+def test_the_first_epoch_counts_the_rows_learned_from(name):
+    X, y = few_examples(3)
+    make = {**CONTINUED, "kernel-svm": MACHINES["kernel-svm"]}[name]
+    assert make().fit(X, y).history_.examples == len(y)
+    assert make(validation=0.25).fit(X, y).history_.examples == 18
+    weights = np.arange(len(y)) % 4 > 0
+    assert make().fit(X, y, sample_weight=weights).history_.examples == np.sum(weights)
+
+
+@every_learner
+@pytest.mark.parametrize("memory", [2000, 10**9])
+def test_the_first_epoch_counts_the_rows_of_a_stream(name, memory, tmp_path):
+    X, y = few_examples(3, n=300)
+    path = tmp_path / "f.svm"
+    dump_svmlight_file(X, y, str(path))
+    how = LEARNERS[name](shuffle=True, epochs=8, patience=2)._settings()
+    files, rng = Files([str(path)]), np.random.default_rng(0)
+    stream = FromFiles(files, make_encoder(files, EncodeOptions()), Classes(), how, memory)
+    stream.start(rng)
+    held_out = HeldOut(Rows.of(X[:50], stream.bias), np.arange(50, dtype=np.uint64), y[:50])
+    history = learn(stream, stream.state, how, rng, held_out=held_out)
+    assert history.examples == len(y)
+
+
+@each_continued
+def test_every_call_has_another_order(name):
+    n = 12
+    # All scores are 0 when their rows are learned from, so the average shows when that was.
+    X, y = np.eye(2 * n), np.arange(2 * n) % 2
+    how = {"keep": "average", "shuffle": True, "random_state": 0}
+    if name == "kernel-perceptron":
+        learner = KernelPerceptron(kernel="linear", **how)
+    else:
+        learner = LEARNERS[name](fit_intercept=False, **how)
+    for half in (slice(0, n), slice(n, 2 * n)):
+        learner.partial_fit(X[half], y[half])
+    sizes = np.abs(learner.decision_function(X))
+    first, second = (np.argsort(-part).tolist() for part in (sizes[:n], sizes[n:]))
+    assert first != second
 
 
 # More labels, more features

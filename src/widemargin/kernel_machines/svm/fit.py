@@ -155,7 +155,7 @@ def fit_kernel_svm(
     history = History(stopped=reason)
     steps, worth = int(np.sum(solved.steps)), solved.certificate
     seconds = time.monotonic() - began
-    history.add(Epoch(1, 0, steps, worth.primal, None, None, seconds, points.n, worth.gap))
+    history.add(Epoch(1, 0, steps, worth.primal, None, None, seconds, len(order), worth.gap))
     support = points.take(order[solved.support])
     model = KernelSVMModel(
         classes=classes,
