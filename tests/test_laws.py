@@ -673,10 +673,10 @@ def test_epochs_are_counted_however_many_calls_there_were(name, monkeypatch):
 def test_the_first_epoch_counts_the_rows_learned_from(name):
     X, y = few_examples(3)
     make = {**CONTINUED, "kernel-svm": MACHINES["kernel-svm"]}[name]
-    assert make().fit(X, y).history_.examples == len(y)
-    assert make(validation=0.25).fit(X, y).history_.examples == 18
+    assert make().fit(X, y).history_.examples_per_epoch == len(y)
+    assert make(validation=0.25).fit(X, y).history_.examples_per_epoch == 18
     weights = np.arange(len(y)) % 4 > 0
-    assert make().fit(X, y, sample_weight=weights).history_.examples == np.sum(weights)
+    assert make().fit(X, y, sample_weight=weights).history_.examples_per_epoch == np.sum(weights)
 
 
 @every_learner
@@ -691,7 +691,7 @@ def test_the_first_epoch_counts_the_rows_of_a_stream(name, memory, tmp_path):
     stream.start(rng)
     held_out = HeldOut(Rows.of(X[:50], stream.bias), np.arange(50, dtype=np.uint64), y[:50])
     history = learn(stream, stream.state, how, rng, held_out=held_out)
-    assert history.examples == len(y)
+    assert history.examples_per_epoch == len(y)
 
 
 @each_continued

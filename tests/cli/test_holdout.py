@@ -146,7 +146,7 @@ def test_all_rows_are_counted_after_early_stopping(words, folder):
     history = load("model.wm").history_
     assert history.went_back
     assert figures["epochs"] == history.epochs_run < 30
-    assert figures["rows"] == history.examples == 150
+    assert figures["rows"] == history.examples_per_epoch == 150
 
 
 def test_rows_of_the_first_epoch_are_counted_if_time_runs_out_in_a_later_one(monkeypatch):

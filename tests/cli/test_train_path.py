@@ -17,6 +17,7 @@ from interpreted import told_by_both
 from noisy_files import noisy_treebank, noisy_vectors, write_noisy_files
 from shell import run
 
+from widemargin import load
 from widemargin.cli.learners import LEARNERS
 from widemargin.cli.main import main
 from widemargin.cli.train_options import GROUPS
@@ -278,3 +279,15 @@ def test_a_training_loads_no_other_learner():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+def test_weights_in_files_are_remembered(stream, folder):
+    (folder / "plain.vw").write_text("1 | a:1 b:1\n-1 | a:1 b:-0.2\n" * 20)
+    (folder / "heavy.vw").write_text("1 1000 | a:1 b:1\n-1 | a:1 b:-0.2\n" * 20)
+    for name, weighted in (("plain", False), ("heavy", True)):
+        run("train", f"{name}.vw", "--model", f"{name}.wm", "--no-holdout", *stream)
+        assert load(f"{name}.wm").history_.weighted == weighted
+    for words in ([], ["--predictions"]):
+        run("update", "plain.wm", "heavy.vw", "--model", "new.wm", "--force", *words)
+        assert load("new.wm").history_.weighted

@@ -137,6 +137,9 @@ def test_learns_and_says_what_the_theorem_says(tmp_path, mix):
     assert counted.bound is not None
     assert known.weighted_mistakes <= counted.bound
     assert "weighted by the mixture" in repr(counted)
+    (tmp_path / "rows.vw").write_text("1 2.0 | a:1 b:1\n-1 | a:1 b:-0.2\n" * 20)
+    weighted = fit(Perceptron(random_state=0), tmp_path / "rows.vw", partitions=2, mix=mix)
+    assert "the examples were weighted" in weighted.to_local().certificate_.no_bound
 
 
 def test_the_model_is_a_file_like_any_other(tmp_path):

@@ -16,7 +16,7 @@ from profiles import tries
 from random_sets import random_set, signs_of
 from strategies import real_numbers, whole_numbers
 
-from widemargin import DataError, KernelPerceptron, PassiveAggressive, Perceptron, certify
+from widemargin import DataError, KernelPerceptron, PassiveAggressive, Perceptron, certify, load
 from widemargin.certificates.certificate import Bracket, Certificate
 from widemargin.certificates.verifier import UNDECIDED, CertificateError
 from widemargin.data.rows import Rows
@@ -590,6 +590,22 @@ def test_no_bound_after_continuing_from_an_earlier_epoch(learner, keep):
     found = certify(p, X[:40], y[:40])
     assert "undone" in found.no_bound
     assert found.bound is found.hinge_bound is None
+
+
+@pytest.mark.parametrize("keep", ["last", "vote"])
+@pytest.mark.parametrize("learner", [Perceptron, KernelPerceptron])
+def test_no_bound_for_weighted_examples(learner, keep, tmp_path):
+    X, y = np.array([[1.0, 1.0], [1.0, -0.2]]), [1, 0]
+    how = {"fit_intercept": False} if learner is Perceptron else {"kernel": "linear"}
+    p = learner(**how, keep=keep, shuffle=False, epochs=2000).fit(X, y, sample_weight=[1000.0, 1.0])
+    assert p.mistakes_ > certify(X, y, bias=False).bound
+    p.save(tmp_path / "p.wm")
+    for one in (p, load(tmp_path / "p.wm"), p.partial_fit(X, y)):
+        found = certify(one, X, y)
+        assert "weighted" in found.no_bound
+        assert found.bound is found.hinge_bound is None
+    equal = learner(**how, keep=keep, shuffle=False).fit(X, y, sample_weight=[1.0, 1.0])
+    assert not certify(equal, X, y).no_bound
 
 
 def test_risk_after_one_pass():

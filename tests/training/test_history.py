@@ -23,7 +23,7 @@ def test_many_calls_take_few_rows_with_the_same_totals():
 def test_epochs_are_counted_however_many_rows_they_have():
     streamed = History([Epoch(1, 2, 2, 0.1, None, None, 0.1, 100) for _ in range(30)])
     assert streamed.is_streamed
-    assert (streamed.epochs_run, streamed.examples) == (1, 3000)
+    assert (streamed.epochs_run, streamed.examples_per_epoch) == (1, 3000)
     streamed.extend_by_call(History([Epoch(1, 1, 1, 0.1, None, None, 0.1, 5)]))
     assert streamed.epochs_run == 2
     assert streamed.epochs[-1].epoch == 2
@@ -32,7 +32,11 @@ def test_epochs_are_counted_however_many_rows_they_have():
         calls.extend_by_call(History([Epoch(1, 1, 1, 0.1, None, None, 0.1, 5)]))
         assert calls.epochs_run == call
     assert not calls.is_streamed
-    assert (History().epochs_run, History().examples, History().is_streamed) == (0, 0, False)
+    assert (History().epochs_run, History().examples_per_epoch, History().is_streamed) == (
+        0,
+        0,
+        False,
+    )
 
 
 def test_a_history_knows_when_training_went_back():

@@ -16,7 +16,7 @@ from widemargin.markup.charts import Curve, line_chart
 from widemargin.markup.html import Markup, ShownAsLines, fragment, lines_of, tag
 
 #: Why no theorem bounds the mistakes of a training that continued after early stopping.
-BRANCHED = "training continued from the weights of an earlier epoch, after mistakes that were undone"
+BRANCHED = "training went on from the weights of an earlier epoch, after mistakes that were undone"
 
 
 class Bracket(NamedTuple):

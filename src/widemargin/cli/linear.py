@@ -171,7 +171,7 @@ class LinearTrainer(RowTrainer):
             watch=watch,
             checkpoints=checkpoints,
         )
-        self.rows = history.examples
+        self.rows = history.examples_per_epoch
         return model(stream.state, history)
 
     def _model(

@@ -23,6 +23,7 @@ from widemargin.models.threshold import kept_threshold
 from widemargin.online.fit import make_room, prices
 from widemargin.online.learn import distance_moved
 from widemargin.online.one_by_one import AnswerThenLearn
+from widemargin.online.passes import are_weighted
 from widemargin.online.settings import Settings
 from widemargin.training.history import Epoch, History
 from widemargin.training.run import Counts
@@ -60,7 +61,7 @@ class Progressive:
         self._question, self._model, self._settings, self._rng = question, model, settings, rng
         self._classes, self._threshold = Classes(model.classes), model.threshold
         self._before, self._began = model.state.last(), time.monotonic()
-        self._waiting = self.interrupted = False
+        self._waiting = self.interrupted = self._weighted = False
         self.counts, self.answered = Counts(), 0
         self.labelled = self.right = 0
 
@@ -96,7 +97,8 @@ class Progressive:
             time.monotonic() - self._began,
             counts.examples,
         )
-        more = History([row], "interrupted" if self.interrupted else "epochs")
+        stopped = "interrupted" if self.interrupted else "epochs"
+        more = History([row], stopped, weighted=self._weighted)
         history = self._model.history.copy()
         history.extend_by_call(more)
         learned = replace(
@@ -172,6 +174,7 @@ class Progressive:
         # Rows without a known class are not learned from, so their cost does not matter.
         weight = self._settings.class_weight
         price = prices(values, np.maximum(codes, 0), weight, chunk.weights, in_stream=True)
+        self._weighted = self._weighted or are_weighted(price, codes >= 0)
         answers, tally = turns.run(which, codes, price, self._threshold)
         counted = (codes[which] >= 0) & (True if price is None else price[which] > 0.0)
         learned = int(np.count_nonzero(counted))

@@ -25,6 +25,7 @@ from widemargin.errors import DataError
 from widemargin.loops.storage import Sparse
 from widemargin.online.columns import columns_for
 from widemargin.online.fit import prices
+from widemargin.online.passes import are_weighted
 
 #: The purposes for which a partition draws random numbers, each with its own seed.
 _HELD_OUT, _ORDER = range(2)
@@ -247,6 +248,7 @@ class Facts(NamedTuple):
     typical: float  # the typical size of the values
     log2_squared_length: float  # that of the rows
     dtype: Any  # their type
+    weighted: bool  # whether some examples cost more or less than others
 
 
 def prepare(found: ReadPartition, partition: Partition, how: Preparation) -> Loaded:
@@ -328,7 +330,9 @@ def facts_of(loaded: Loaded) -> Facts:
     if rows.n:
         typical = rows.typical_value()
     length = rows.log2_squared_length()
-    return Facts(rows.n, len(loaded.learned), len(loaded.held_out), typical, length, rows.dtype)
+    learned, weighted = loaded.learned, are_weighted(loaded.price, loaded.learned)
+    counts = (rows.n, len(learned), len(loaded.held_out))
+    return Facts(*counts, typical, length, rows.dtype, weighted)
 
 
 def name_features(found: ReadPartition, encoder: Any) -> Any:

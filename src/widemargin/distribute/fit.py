@@ -193,5 +193,6 @@ class MixedFit(PartitionFit):
             checkpoints=checkpoints,
         )
         history = run.finish()
+        history.weighted = any(fact.weighted for fact in ready.facts)
         self.engine.release(ready.loaded)
         return state, history

@@ -74,7 +74,9 @@ def learn(
         watch=watch,
         checkpoints=checkpoints,
     )
-    return run.finish()
+    history = run.finish()
+    history.weighted = training.weighted
+    return history
 
 
 def learn_once(window: Window, state: State, settings: Settings) -> list[Tally]:
@@ -114,7 +116,7 @@ def learn_few(window: Window, state: State, settings: Settings) -> History:
     )
     nothing_to_do = counts.updates == 0
     stopped = reason_to_stop(counts.mistakes, nothing_to_do, change, settings.tol)
-    return History([row], stopped or "epochs")
+    return History([row], stopped or "epochs", weighted=window.is_weighted)
 
 
 def distance_moved(before: np.ndarray | None, state: State) -> float | None:
@@ -146,6 +148,8 @@ class LinearTraining(Training):
         The weights at the start of the epoch.
     logs : list of list of Log
         For every epoch, the corrections that are not yet in the log of the state.
+    weighted : bool
+        Whether some examples have other weights than the rest.
     """
 
     def __init__(
@@ -164,6 +168,7 @@ class LinearTraining(Training):
         self.place = Place(generator_states={"run": rng.bit_generator.state})
         self.before: np.ndarray | None = None
         self.logs: list[list[Log]] = []
+        self.weighted = False
         self._pace = Pace()
         self._ready = ReadyRows()
         if examples.whole is not None:  # now, as its weights are compared with later ones
@@ -201,6 +206,7 @@ class LinearTraining(Training):
 
     def _learn_from(self, window: Window, counts: Counts) -> Generator[float, None, None]:
         place, settings = self.place, self.settings
+        self.weighted = self.weighted or window.is_weighted
         prepared = self._prepare(window, self.state)
         passes = passes_over(prepared, self.state, settings.step, settings.batch_size)
         until_row = (lambda: max(1, self.every - counts.examples)) if self.every else None
@@ -332,6 +338,7 @@ class LinearTraining(Training):
             "chance": pack_value(place.generator_states),
             "logs": [[len(log.example) for log in epoch] for epoch in self.logs],
             "cycles": None if self.cycles is None else self.cycles.about(),
+            "weighted": self.weighted,
         }
         arrays = {} if self.before is None else {"before": self.before}
         flat = [log for epoch in self.logs for log in epoch]
@@ -344,12 +351,13 @@ class LinearTraining(Training):
         """Undo `contents`."""
         self.state.check_keep(self.settings.keep)
         whole = self.examples.whole
+        check_kinds({"weighted": about.get("weighted", False)}, weighted=bool)
         place = dict(zip(("window", "rows", "done"), about["place"], strict=True))
         check_counts(place, *place)
         others = () if whole is not None else ("window",)
         states = read_states(about["chance"], self.rng, *others)
         self.place = Place(**place, generator_states=states)
-        self.before = arrays.get("before")
+        self.before, self.weighted = arrays.get("before"), about.get("weighted", False)
         if self.before is not None and (self.before.ndim != 2 or not self.before.size):
             raise ValueError(f"weights have the shape {self.before.shape}")
         # The entries of a stream refer to a window that is read again, and are checked against it

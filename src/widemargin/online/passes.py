@@ -37,6 +37,16 @@ class Window(NamedTuple):
     order: np.ndarray  # the rows to learn from
     first_row: int = 0  # the number of the first row in the log
 
+    @property
+    def is_weighted(self) -> bool:
+        """Whether an error on some example costs more or less than 1."""
+        return are_weighted(self.price, self.order)
+
+
+def are_weighted(price: np.ndarray | None, which: np.ndarray) -> bool:
+    """Whether an error on some of these examples costs more or less than 1."""
+    return price is not None and bool(np.any(price[which] != 1.0))
+
 
 class Pass:
     """One pass to run: over all classes together, or over one of them against the rest."""

@@ -134,7 +134,7 @@ def _classes(subject: Subject) -> str:
 
 def _trained(subject: Subject, data: str, exam: Exam | SentenceExam | None) -> Markup:
     lines: list[tuple[str, Any]] = [("model", subject.name)]
-    examples = subject.history.examples
+    examples = subject.history.examples_per_epoch
     if _example(subject) == "sentence":  # a parser's history counts its decisions
         examples = getattr(subject.certificate, "n", None) or 0
     if examples:

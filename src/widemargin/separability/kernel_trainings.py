@@ -100,6 +100,7 @@ def _why_no_bound(model: KernelModel) -> str:
         (model.rule == "perceptron", f"the rule is {model.rule!r}, not 'perceptron'"),
         (isinstance(params.get("eta", 1.0), (int, float)), "the step size changed"),
         (params.get("class_weight") is None, "the classes were weighted"),
+        (not model.history.weighted, "the examples were weighted"),
         (params.get("budget") is None, "examples were forgotten to keep within a budget"),
         (len(model.classes) <= 2, "it is known only for two classes"),
         (not model.history.branched(int(model.count) - 1), BRANCHED),

@@ -46,6 +46,7 @@ def why_no_bound(model: LinearModel) -> str:
         (params.get("batch", 1) == 1, "several examples corrected the weights at once"),
         (not params.get("l2", 0.0), "the weights were penalised"),
         (params.get("class_weight") is None, "the classes were weighted"),
+        (not model.history.weighted, "the examples were weighted"),
         (
             len(model.classes) <= 2 or model.state.joint,
             "each class was learned against the rest, in a separate run",
@@ -177,7 +178,7 @@ def trials_of(rows: np.ndarray | None, n: int, history: History, drawn: bool) ->
 
 def learned_from(n: int, history: History, drawn: bool) -> int | None:
     """Return how many of n examples the first epoch learned from: not those held out."""
-    return None if drawn else history.examples or n
+    return None if drawn else history.examples_per_epoch or n
 
 
 def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:

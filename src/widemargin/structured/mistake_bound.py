@@ -78,9 +78,7 @@ def _why_no_bound(weights: Weights, history: History, has_examples: bool) -> str
     if history.branched(weights.count - 1):
         return BRANCHED
     if history.went_back and not has_examples:
-        return (
-            "the log ends at the epoch whose weights were returned; give the training examples"
-        )
+        return "the log ends at the epoch whose weights were returned; give the training examples"
     return ""
 
 

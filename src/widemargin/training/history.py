@@ -59,8 +59,8 @@ class History:
         `loss`, the mean loss of each example just before learning from it; `change`, how far the
         weights moved (not measured in streams); `held_out`, the score of the hypothesis that would
         be deployed on held-out examples: its accuracy or, for sentences, the measure of the task;
-        `seconds` since the start; `examples`, the number of examples seen. For an SVM, `loss` is its objective and `gap` the relative duality gap, as
-        estimated during the pass.
+        `seconds` since the start; `examples`, the number of examples seen. For an SVM, `loss` is
+        its objective and `gap` the relative duality gap, as estimated during the pass.
     stopped : str
         Why training ended: "no mistakes", "small change", "epochs", "deadline", "no improvement",
         "interrupted" or, for an SVM, "gap reached", "not separable" or "no progress" (limit of
@@ -69,6 +69,9 @@ class History:
         The epoch whose weights were returned, if held-out examples chose it.
     cycle : Cycle or None
         Set if earlier weights recurred (checked only with a fixed order).
+    weighted : bool
+        Whether some examples, by their own weights or those of classes, took longer or shorter
+        steps than others.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class History:
     stopped: str = ""
     best: int | None = None
     cycle: Cycle | None = None
+    weighted: bool = False
 
     def add(self, epoch: Epoch) -> None:
         """Append a row."""
@@ -116,8 +120,8 @@ class History:
         return max((epoch.epoch for epoch in self.epochs), default=0)
 
     @property
-    def examples(self) -> int:
-        """Number of examples in the first epoch; 0 if they were not counted."""
+    def examples_per_epoch(self) -> int:
+        """Number of examples in the first epoch, as in all whole ones; 0 if not counted."""
         return sum(epoch.examples for epoch in self.epochs if epoch.epoch == 1)
 
     @property
@@ -150,6 +154,7 @@ class History:
         for e in other.epochs:
             self.add(e._replace(epoch=e.epoch + done, seconds=e.seconds + time))
         self.stopped, self.best, self.cycle = other.stopped, None, None
+        self.weighted = self.weighted or other.weighted
         if other.best is not None:
             self.best = other.best + done
         if other.cycle is not None:
@@ -189,6 +194,7 @@ class History:
             "stopped": self.stopped,
             "best": self.best,
             "cycle": None if self.cycle is None else list(self.cycle),
+            **({"weighted": True} if self.weighted else {}),
         }
 
     @classmethod
@@ -204,7 +210,9 @@ class History:
         cycle = None if found["cycle"] is None else Cycle(*found["cycle"])
         if cycle is not None:
             check_kinds(cycle._asdict(), first=int, last=int, proof=bool)
-        return cls(epochs, found["stopped"], found["best"], cycle)
+        weighted = {"weighted": found.get("weighted", False)}
+        check_kinds(weighted, weighted=bool)
+        return cls(epochs, found["stopped"], found["best"], cycle, **weighted)
 
     def charts(self) -> Markup:
         """The measurements per epoch as HTML, one chart for each."""

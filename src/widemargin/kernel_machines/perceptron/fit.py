@@ -18,6 +18,7 @@ from widemargin.kernels.points import Points, points_of
 from widemargin.loops.linear.passes import Log
 from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import prices, split
+from widemargin.online.passes import are_weighted
 from widemargin.threads import thread_count
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
@@ -123,7 +124,9 @@ def fit_kernel_perceptron(
         watch=watch,
         checkpoints=checkpoints,
     )
-    model = _model_of(training, classes, settings, run.finish())
+    history = run.finish()
+    history.weighted = are_weighted(price, which)
+    model = _model_of(training, classes, settings, history)
     return model if before is None else joined(before, model)
 
 

@@ -63,9 +63,7 @@ class Clock:
                 self.reason = "deadline"
             if not self.reason and self.watch is not None:
                 part = min(0.99, self.done / self.machines)
-                moment = Moment(
-                    1, part, None, None, self._history, violation=solver.violation
-                )
+                moment = Moment(1, part, None, None, self._history, violation=solver.violation)
                 self.reason = "interrupted" if self.watch(moment) else ""
             return bool(self.reason)
 
