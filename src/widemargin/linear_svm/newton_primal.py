@@ -269,7 +269,7 @@ def newton_cost(rows: Rows, squared: bool) -> float:
     The factors were chosen by hand. They express how fast each part runs relative to coordinate
     descent, and how many examples are on the corner: for the squared hinge, all with a loss.
     """
-    n, width, per_row = rows.n, rows.width + 1, rows.stored_values / rows.n + 1.0
+    n, width, per_row = rows.n, rows.width + 1, rows.values_per_row
     on_corner = n * (0.6 if squared else 0.1)
     hessian = on_corner * per_row**2 * (0.6 if rows.is_sparse else 0.1)
     margins = n * (1.2 * per_row + 15.0)
