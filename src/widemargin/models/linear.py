@@ -18,7 +18,6 @@ from widemargin.data.readers.chunk import Vectors
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.markup.html import facts, fragment, lines_of
-from widemargin.markup.words import several
 from widemargin.modelfile import (
     SavedModel,
     pack_params,
@@ -367,8 +366,8 @@ class LinearModel(SavedModel):
             parts.append(("threshold", say_threshold(self)))
         found = []
         if self.certificate is None:
-            made, epochs = self.history.mistakes, several(self.history.epochs_run, "epoch")
-            parts.append(("mistakes", f"{made:,} in {epochs}"))
+            epochs = self.history.epochs_run
+            parts.append(("mistakes", f"{self.history.mistakes:,} in {epochs} epochs"))
         else:
             found = [lines_of(str(self.certificate))]
         return fragment(facts(parts), self.history.charts(), *found)
