@@ -63,7 +63,8 @@ class KernelPerceptron(KernelAnswers):
         be vectors or any other objects.
     degree, gamma, coef0, sigma
         Parameters of the kernel, see `widemargin.kernels.kernel.make_kernel`. gamma may be "scale"
-        or "auto"; sigma can be given instead of gamma and means gamma = 1 / (2 sigma^2).
+        or "auto"; sigma can be given instead of gamma and means gamma = 1 / (2 sigma^2). Unlike
+        KernelSVM, for "poly" the defaults are gamma 1 and coef0 1.
     rule : {"perceptron", "margin", "pa", "pa1", "pa2"}
         When to update and by how much, as for `Perceptron`.
     keep : {"average", "last", "vote"}

@@ -62,6 +62,7 @@ class KernelSVM(KernelAnswers):
     degree, gamma, coef0, sigma
         Parameters of the kernel. gamma may be "scale" (1 / (features x variance)) or "auto"
         (1 / features); sigma can be given instead of gamma and means gamma = 1 / (2 sigma^2).
+        Unlike KernelPerceptron, the defaults are those of scikit-learn's SVC.
     tol : float
         Largest violation of the optimality conditions at which to stop.
     multiclass : {"ovo", "ovr"}
@@ -94,7 +95,8 @@ class KernelSVM(KernelAnswers):
     n_jobs : int or None
         Number of threads, each with one BLAS thread. The result does not depend on it.
     random_state : int, Generator or None
-        Seed of the folds for `probability` and of `validation`; nothing else is random.
+        Seed of the folds for `probability` and of `validation`. Landmarks are drawn with a fixed
+        seed, so this does not change them.
     progress : bool or None
         Whether to show a progress line; None: only on a terminal.
 

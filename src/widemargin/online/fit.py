@@ -160,9 +160,10 @@ def fit_more(
     The result is that of `fit_linear`. A few rows, as in streams, are learned from without the
     epoch driver, whose overhead would exceed the work.
     """
+    price = prices(classes, codes, settings.class_weight, sample_weight, in_stream=True)
     numbers = rows.stored_values * len(state.W)
     if numbers > _FEW_NUMBERS or settings.max_seconds is not None or settings.shuffle == "draw":
-        once = replace(settings, epochs=1, validation=0.0, start="zero")
+        once = replace(settings, epochs=1, validation=0.0, start="zero", class_weight=None)
         return fit_linear(
             rows,
             classes,
@@ -170,10 +171,9 @@ def fit_more(
             once,
             rng,
             state=state,
-            sample_weight=sample_weight,
+            sample_weight=price,
             first_row=state.seen,
         )[1]
-    price = prices(classes, codes, settings.class_weight, sample_weight)
     which = to_learn_from(rows.everything, price)
     rows.check_scale()
     order = which if len(which) == 1 else next(orders(which, settings.shuffle, rng))

@@ -289,8 +289,11 @@ class LinearTraining(Training):
         limit = 2.0**24 if self.state.W.dtype == np.float32 else 2.0**53
         price = np.ones(1) if window.price is None else window.price
         steps, values = self.settings.step.eta * price, window.rows.stored.values
-        reach = float(np.max(np.abs(steps), initial=0.0) * np.max(np.abs(values), initial=1.0))
-        whole = (np.all(numbers == np.rint(numbers)) for numbers in (steps, values, self.state.W))
+        bias = abs(window.rows.bias)
+        largest = np.max(np.abs(values), initial=max(1.0, bias))
+        reach = float(np.max(np.abs(steps), initial=0.0) * largest)
+        numbers = (steps, values, np.array(bias), self.state.W)
+        whole = (np.all(each == np.rint(each)) for each in numbers)
         return all(whole) and cycles.largest + cycles.most_updates * reach < limit
 
     # Held-out examples

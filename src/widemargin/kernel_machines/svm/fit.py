@@ -126,7 +126,8 @@ def fit_kernel_svm(
     settings : KernelSVMSettings
         The settings.
     rng : numpy Generator, optional
-        Chooses the examples that `settings.validation` holds out; nothing else is random.
+        Chooses the examples that `settings.validation` holds out. Landmarks are drawn with a fixed
+        seed, so this does not change them.
     sample_weight : array, optional
         The weight of each example's loss. Held-out examples have weight 0; the accuracy on them is
         in the history.
