@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +12,7 @@ from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.sources import LineBlock, Range, Room
 from widemargin.errors import DataError
 from widemargin.markup.words import several
-from widemargin.threads import reading_pool
+from widemargin.threads import map_in_order
 
 #: Takes lines and the maximum number of bad ones to find; compiled, and releases the GIL.
 Parse = Callable[[np.ndarray, int], Piece]
@@ -69,8 +67,12 @@ def chunks_of(
     """
     line, follows, counted = 1, ("", 0), True
     # A header may look like one more bad line.
-    flaws = patience.allowed + 1 + (header is not None)
-    for block, piece in _side_by_side(blocks, parse, flaws, threads, Room() if copies else None):
+    flaws, room = patience.allowed + 1 + (header is not None), Room() if copies else None
+
+    def load_and_parse(block: LineBlock) -> tuple[LineBlock, Piece]:
+        return block, parse(block.load(room), flaws)
+
+    for block, piece in map_in_order(load_and_parse, blocks, threads):
         source = block.source
         if header is not None and block.first:
             piece = header.drop(piece, source)
@@ -85,36 +87,6 @@ def chunks_of(
         if piece.n:
             yield Chunk(piece.raw, piece.n, piece.labels, piece.weights, source, piece.lines + line)
         line += piece.length
-
-
-def _side_by_side(
-    blocks: Iterable[LineBlock], parse: Parse, flaws: int, threads: int, room: Room | None
-) -> Iterator[tuple[LineBlock, Piece]]:
-    if threads == 1:
-        for block in blocks:
-            yield block, parse(block.load(room), flaws)
-        return
-    # A stream reads many small windows: threads are started once for all of them.
-    pool = reading_pool(threads)
-    waiting: deque[tuple[LineBlock, Future[Piece]]] = deque()
-    try:
-        for block in blocks:
-            waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws, room)))
-            # One more than the number of threads, so that none waits for the consumer.
-            while len(waiting) > threads + 1:
-                done, future = waiting.popleft()
-                yield done, future.result()
-        while waiting:
-            done, future = waiting.popleft()
-            yield done, future.result()
-    finally:
-        for _, future in waiting:
-            future.cancel()
-        wait([future for _, future in waiting])
-
-
-def _load_and_parse(block: LineBlock, parse: Parse, flaws: int, room: Room | None) -> Piece:
-    return parse(block.load(room), flaws)
 
 
 def column_of(text: np.ndarray, place: int) -> int:
