@@ -332,7 +332,7 @@ class LinearTraining(Training):
         place = self.place
         about: dict[str, Any] = {
             "place": [place.window, place.rows, place.done],
-            "chance": pack_value(place.generator_states),
+            "generators": pack_value(place.generator_states),
             "logs": [[len(log.example) for log in epoch] for epoch in self.logs],
             "cycles": None if self.cycles is None else self.cycles.about(),
         }
@@ -350,7 +350,7 @@ class LinearTraining(Training):
         place = dict(zip(("window", "rows", "done"), about["place"], strict=True))
         check_counts(place, *place)
         others = () if whole is not None else ("window",)
-        states = read_states(about["chance"], self.rng, *others)
+        states = read_states(about["generators"], self.rng, *others)
         self.place = Place(**place, generator_states=states)
         self.before = arrays.get("before")
         if self.before is not None and (self.before.ndim != 2 or not self.before.size):

@@ -203,14 +203,14 @@ class MistakeLog:
 
         return MistakeLog([replace(part, entries=moved(part.entries)) for part in self.parts])
 
-    def behind(self, feature: int, turns: dict[int, float]) -> list[tuple[int, float]]:
+    def behind(self, feature: int, signs: dict[int, float]) -> list[tuple[int, float]]:
         """The corrections that make up one weight: (row, amount added), in order.
 
         Parameters
         ----------
         feature : int
             The column; -1 is the bias.
-        turns : dict
+        signs : dict
             The classes to include, each with its sign.
         """
         found = []
@@ -223,11 +223,11 @@ class MistakeLog:
                 column = part.support.to_matrix()[:, [feature]]
                 values = (column.toarray() if part.support.is_sparse else column).ravel()
             example, label, amount, _ = part.entries
-            mine = np.isin(label, list(turns)) & (values[example] != 0)
+            mine = np.isin(label, list(signs)) & (values[example] != 0)
             found += [
                 (
                     int(part.origin[example[e]]),
-                    turns[int(label[e])] * amount[e] * values[example[e]],
+                    signs[int(label[e])] * amount[e] * values[example[e]],
                 )
                 for e in np.flatnonzero(mine)
             ]

@@ -19,27 +19,22 @@ Parse = Callable[[np.ndarray, int], Piece]
 
 
 @dataclass
-class Patience:
+class SkippedLines:
     """How many bad lines may be skipped, and which ones were (a file may be read many times)."""
 
     allowed: int = 0
-    known: set[tuple[str, int | str]] = field(default_factory=set)
+    lines: set[tuple[str, int | str]] = field(default_factory=set)
 
-    @property
-    def skipped(self) -> int:
-        """How many different lines were skipped."""
-        return len(self.known)
-
-    def bear(self, source: str, flaws: Iterable[Flaw]) -> None:
+    def count(self, source: str, flaws: Iterable[Flaw]) -> None:
         """Count bad lines; raise an error for the first that exceeds the limit."""
         for flaw in flaws:
-            if (source, flaw.line) not in self.known and self.skipped == self.allowed:
+            if (source, flaw.line) not in self.lines and len(self.lines) == self.allowed:
                 raise DataError(describe(source, flaw, self.allowed))
-            self.known.add((source, flaw.line))
+            self.lines.add((source, flaw.line))
 
     def left(self, source: str) -> int:
         """How many bad lines are still allowed in a source that is read from the start."""
-        return self.allowed - sum(name != source for name, _ in self.known)
+        return self.allowed - sum(name != source for name, _ in self.lines)
 
 
 def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
@@ -52,7 +47,7 @@ def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
 def chunks_of(
     blocks: Iterable[LineBlock],
     parse: Parse,
-    patience: Patience,
+    skipped: SkippedLines,
     threads: int = 1,
     header: HeaderLine | None = None,
     copies: bool = False,
@@ -67,7 +62,7 @@ def chunks_of(
     """
     line, follows, counted = 1, ("", 0), True
     # A header may look like one more bad line.
-    flaws, room = patience.allowed + 1 + (header is not None), Room() if copies else None
+    flaws, room = skipped.allowed + 1 + (header is not None), Room() if copies else None
 
     def load_and_parse(block: LineBlock) -> tuple[LineBlock, Piece]:
         return block, parse(block.load(room), flaws)
@@ -83,7 +78,7 @@ def chunks_of(
                 line, counted = block.first_line(), True
             follows = (source, block.end)
         if piece.flaws:
-            patience.bear(source, (flaw._replace(line=flaw.line + line) for flaw in piece.flaws))
+            skipped.count(source, (flaw._replace(line=flaw.line + line) for flaw in piece.flaws))
         if piece.n:
             yield Chunk(piece.raw, piece.n, piece.labels, piece.weights, source, piece.lines + line)
         line += piece.length

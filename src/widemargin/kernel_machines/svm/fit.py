@@ -153,9 +153,10 @@ def fit_kernel_svm(
     given = None if start is None else KernelDualStart(start.beta[order], start.C)
     solved, reason = _solve(problem, settings, classes, deadline, given, watch)
     history = History(stopped=reason)
-    steps, worth = int(np.sum(solved.steps)), solved.certificate
+    steps, certificate = int(np.sum(solved.steps)), solved.certificate
     seconds = time.monotonic() - began
-    history.add(Epoch(1, 0, steps, worth.primal, None, None, seconds, points.n, worth.gap))
+    found = certificate.primal, None, None, seconds, points.n, certificate.gap
+    history.add(Epoch(1, 0, steps, *found))
     support = points.take(order[solved.support])
     model = KernelSVMModel(
         classes=classes,
@@ -175,7 +176,7 @@ def fit_kernel_svm(
         pairs=problem.pairs,
         support_sizes=np.bincount(codes[order[solved.support]], minlength=len(classes)),
         shape=settings.decision_function_shape,
-        worth=worth,
+        certificate=certificate,
     )
     if len(kept_back):
         score = _accuracy(model, points.take(kept_back), classes[codes[kept_back]])
