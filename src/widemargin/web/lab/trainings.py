@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from widemargin.online.learn import learn
 from widemargin.online.mistake_log import NO_LOG
 from widemargin.online.orders import EpochOrders
 from widemargin.online.settings import Settings
+from widemargin.parameters import settings_from
 from widemargin.separability.kernel_trainings import inspect_kernel_run
 from widemargin.separability.linear_trainings import inspect_run
 from widemargin.training.history import History
@@ -202,13 +202,11 @@ def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
 
 def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
     """Train a linear SVM several times, each with more epochs, to show its progress."""
-    known = {field.name for field in fields(SVMSettings)}
-    params = {name: value for name, value in choice.params.items() if name in known}
     passes: list[dict[str, Any]] = []
     trained: TrainedSVM | None = None
     for epochs in _PASSES:
-        settings = SVMSettings(**params, epochs=epochs, tol=SVM_TOL, max_seconds=watch.seconds)
-        settings.check()
+        stops = {"epochs": epochs, "tol": SVM_TOL, "max_seconds": watch.seconds}
+        settings = settings_from(SVMSettings, choice.params, **stops)
         rows = Rows.of(placed.X, bias=settings.constant)
         trained = fit_svm(
             rows, placed.classes, placed.codes, settings, np.random.default_rng(0), watch=watch
