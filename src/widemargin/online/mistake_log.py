@@ -49,7 +49,7 @@ class Correction(NamedTuple):
     clock: float  # number of examples seen before it, plus one
 
 
-class Index(NamedTuple):
+class SupportIndex(NamedTuple):
     """Sparse rows indexed by column; only columns that occur are numbered."""
 
     columns: Columns
@@ -73,7 +73,7 @@ class Part:
         return len(self.entries.example)
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> SupportIndex:
         """The support by column, if it is sparse; made when first needed, because it takes a while.
 
         Scoring a row of few columns then reads only the rows that share a column with it.
@@ -85,7 +85,9 @@ class Part:
         values = np.empty(int(starts[-1]), rows.values.dtype)
         examples = np.empty(len(values), np.uint32)
         post(rows, starts[:-1].copy(), values, examples)
-        return Index(columns, Postings(frozen(values), frozen(examples), frozen(starts), rows.bias))
+        return SupportIndex(
+            columns, Postings(frozen(values), frozen(examples), frozen(starts), rows.bias)
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle and copy: without the index, which is rebuilt when needed."""

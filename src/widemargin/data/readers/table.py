@@ -21,7 +21,7 @@ from widemargin.data.readers.chunk import Chunk, Labels, Texts
 from widemargin.data.readers.columns import (
     BLANKS,
     FIRST,
-    Choice,
+    ChosenColumns,
     Column,
     TableOptions,
     TableSchema,
@@ -204,7 +204,7 @@ class TableChunks:
 
     def _parse_all(
         self,
-        choice: Choice,
+        choice: ChosenColumns,
         sample: RecordBlock,
         head: list[RecordBlock],
         blocks: Iterator[RecordBlock],
@@ -246,7 +246,7 @@ class TableChunks:
         skipped = len(self.bad)
         return f" ({several(skipped, 'bad line')} skipped before)" * (skipped > 0)
 
-    def _find_schema(self, choice: Choice, sample: RecordBlock) -> TableSchema:
+    def _find_schema(self, choice: ChosenColumns, sample: RecordBlock) -> TableSchema:
         known = _with_weight(self._options.schema, choice)
         form = self._format
         if known is not None and (choice.label is None or known.label_kind is not None):
@@ -279,7 +279,7 @@ def _place(source: str, lines: np.ndarray, row: int) -> str:
     return f"{source}:{lines[row]}"
 
 
-def _with_weight(schema: TableSchema | None, choice: Choice) -> TableSchema | None:
+def _with_weight(schema: TableSchema | None, choice: ChosenColumns) -> TableSchema | None:
     """A known schema plus the weight column, which the schema of a model does not have."""
     if schema is None or choice.weight is None or choice.weight in dict(schema.columns):
         return schema
@@ -307,7 +307,7 @@ def _stripped(value: Any) -> Any:
 
 
 def _infer_delimited(
-    form: Delimited, block: RecordBlock, choice: Choice
+    form: Delimited, block: RecordBlock, choice: ChosenColumns
 ) -> tuple[dict[str, str], list[Any]]:
     """What the columns of CSV hold, and the first labels."""
     import pyarrow as pa

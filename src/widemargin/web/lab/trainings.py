@@ -29,7 +29,7 @@ from widemargin.separability.kernel_trainings import inspect_kernel_run
 from widemargin.separability.linear_trainings import inspect_run
 from widemargin.training.history import History
 from widemargin.training.run import Moment
-from widemargin.web.lab.learners import Choice
+from widemargin.web.lab.learners import LearnerChoice
 from widemargin.web.lab.points import MOST_KERNEL_POINTS, Placed, grid_of
 from widemargin.web.lab.replay import (
     Corrections,
@@ -83,13 +83,13 @@ class Watch:
 
 
 def train(
-    choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
 ) -> dict[str, Any] | None:
     """Train one learner; None with fewer than two classes.
 
     Parameters
     ----------
-    choice : Choice
+    choice : LearnerChoice
         The learner and its settings.
     placed : Placed
         The points.
@@ -117,7 +117,9 @@ def train(
     return {**common, "classes": placed.present.tolist(), "values": dict(choice.values), **told}
 
 
-def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
+def _online(
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
+) -> dict[str, Any]:
     """Train a linear online learner, on one example or batch after the other."""
     params = _limited(choice, placed)
     seed = params.pop("random_state")
@@ -160,7 +162,9 @@ def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     }
 
 
-def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
+def _kernel(
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
+) -> dict[str, Any]:
     """Train a kernel perceptron; its scores are running sums of kernel values."""
     _limit_kernel(placed)
     params = _limited(choice, placed)
@@ -200,7 +204,9 @@ def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     }
 
 
-def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
+def _svm(
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
+) -> dict[str, Any]:
     """Train a linear SVM several times, each with more epochs, to show its progress."""
     passes: list[dict[str, Any]] = []
     trained: TrainedSVM | None = None
@@ -240,7 +246,7 @@ def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -
 
 
 def _kernel_svm(
-    choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
 ) -> dict[str, Any]:
     """Train a kernel SVM; its solution is sent as scores on a grid."""
     _limit_kernel(placed)
@@ -279,7 +285,7 @@ def _tiny(classes: int) -> Placed:
 
 
 def _told_steps(
-    choice: Choice, made: Corrections, order: np.ndarray, placed: Placed, history: History
+    choice: LearnerChoice, made: Corrections, order: np.ndarray, placed: Placed, history: History
 ) -> dict[str, Any]:
     """What the page needs to replay a run step by step."""
     return {
@@ -296,7 +302,7 @@ def _told_steps(
     }
 
 
-def _limited(choice: Choice, placed: Placed) -> dict[str, Any]:
+def _limited(choice: LearnerChoice, placed: Placed) -> dict[str, Any]:
     """The parameters of a learner that is replayed; raises an error if it takes too many steps."""
     params = choice.params
     steps = params["epochs"] * len(placed.X)
