@@ -268,15 +268,15 @@ class LinearTraining(Training):
         if first is None:
             return None
         proof = self._was_exact(self.cycles)
-        told = "more epochs only repeat this cycle"
+        message = "more epochs only repeat this cycle"
         if proof:
             whose = "the classes are" if self.state.joint else "some class against the rest is"
-            told = (
+            message = (
                 f"the corrections in between add up to zero, which proves that {whose} not linearly"
-                f" separable; {told}"
+                f" separable; {message}"
             )
         warnings.warn(
-            f"the weights after epoch {epoch} are the same as after epoch {first}: {told}",
+            f"the weights after epoch {epoch} are the same as after epoch {first}: {message}",
             NotSeparableWarning,
             stacklevel=5,
         )
