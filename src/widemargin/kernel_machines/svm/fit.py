@@ -30,6 +30,7 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     parse_bytes,
+    seconds_limit,
 )
 from widemargin.threads import one_blas_thread, thread_count
 from widemargin.training.history import Epoch, History
@@ -149,13 +150,14 @@ def fit_kernel_svm(
     price = np.ones(points.n) if price is None else price
     order = _order_by_class(codes, price)
     problem = _make_problem(kernel, points, codes, len(classes), price, order, settings)
-    deadline = math.inf if settings.max_seconds is None else began + settings.max_seconds
+    deadline = began + seconds_limit(settings.max_seconds)
     given = None if start is None else KernelDualStart(start.beta[order], start.C)
     solved, reason = _solve(problem, settings, classes, deadline, given, watch)
     history = History(stopped=reason)
-    steps, worth = int(np.sum(solved.steps)), solved.certificate
+    steps, certificate = int(np.sum(solved.steps)), solved.certificate
     seconds = time.monotonic() - began
-    history.add(Epoch(1, 0, steps, worth.primal, None, None, seconds, len(order), worth.gap))
+    found = certificate.primal, None, None, seconds, len(order), certificate.gap
+    history.add(Epoch(1, 0, steps, *found))
     support = points.take(order[solved.support])
     model = KernelSVMModel(
         classes=classes,
@@ -175,7 +177,7 @@ def fit_kernel_svm(
         pairs=problem.pairs,
         support_sizes=np.bincount(codes[order[solved.support]], minlength=len(classes)),
         shape=settings.decision_function_shape,
-        worth=worth,
+        certificate=certificate,
     )
     if len(kept_back):
         score = _accuracy(model, points.take(kept_back), classes[codes[kept_back]])
