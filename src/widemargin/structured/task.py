@@ -70,7 +70,8 @@ class Task:
     ...     def argmax(self, x, score):
     ...         return max(x[1], key=lambda y: score(self.features(x, y)))
     >>> X = [("light", ["load", "night"]), ("moon", ["man", "soon"]), ("day", ["way", "dry"])]
-    >>> model = StructuredPerceptron(Rhyme(), epochs=5).fit(X, ["night", "soon", "way"])
+    >>> model = StructuredPerceptron(Rhyme(), epochs=5, random_state=0)
+    >>> model = model.fit(X, ["night", "soon", "way"])
     >>> model.predict([("house", ["horse", "mouse", "nose"])])
     ['mouse']
     """
