@@ -424,6 +424,12 @@ def test_held_out_sentences_choose_the_epoch(corpus, fresh):
     assert parser.attachment(fresh).uas.f1 == scores.max()
 
 
+def test_held_out_sentences_without_words_are_refused(corpus):
+    empty = Corpus.of({"word": [[]], "upos": [[]], "head": [[]], "deprel": [[]]})
+    with pytest.raises(DataError, match="there are no tokens to score"):
+        Parser(bits=12, epochs=2, tags="upos", validation=empty).fit(corpus)
+
+
 def test_watched_and_stopped(corpus):
     seen = []
 

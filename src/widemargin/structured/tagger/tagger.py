@@ -26,12 +26,11 @@ from widemargin.parameters import (
     check_patience,
     check_seconds,
     check_whole,
-    is_number,
     refuse_unused,
     used_with,
 )
 from widemargin.structured.estimator import CertifiedEstimator
-from widemargin.structured.sentences import BESIDE, corpus_of, split_sentences
+from widemargin.structured.sentences import BESIDE, corpus_of, hold_out, holds_out
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.certainty import leads_of_sentences
 from widemargin.structured.tagger.constraints import (
@@ -267,19 +266,17 @@ class Tagger(CertifiedEstimator[TaggerModel]):
     ) -> tuple[Corpus, tuple[Corpus, list[str]] | None]:
         """The sentences to learn from, and the held-out ones with their tags, if any."""
         asked = self.validation
-        if asked is None or (isinstance(asked, (int, float)) and asked == 0):
+        given, tags = asked if isinstance(asked, tuple) else (asked, None)
+        inputs = [name for name in corpus.names if name.endswith(":")]
+        numbers = () if corpus.values is None else corpus.values.names
+
+        def read(sentences: Any) -> Corpus:
+            return corpus_of(sentences, tags, inputs or BESIDE, numbers)
+
+        corpus, other = hold_out(given, corpus, rng, read)
+        if other is None:
             return corpus, None
-        if isinstance(asked, (int, float)):
-            corpus, other = split_sentences(corpus, asked, rng)
-        else:
-            asked, tags = asked if isinstance(asked, tuple) else (asked, None)
-            inputs = [name for name in corpus.names if name.endswith(":")]
-            numbers = () if corpus.values is None else corpus.values.names
-            other = corpus_of(asked, tags, inputs or BESIDE, numbers)
-            column = column if tags is None else "tag"
-        if not other.tokens:
-            raise DataError(f"{other.source}: there are no tokens to score")
-        return corpus, (other, other.column(column))
+        return corpus, (other, other.column(column if tags is None else "tag"))
 
     def _learn(
         self,
@@ -513,9 +510,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
 
 def uses_of_tagger(tagger: Tagger) -> dict[str, Use]:
     """Which parameters of a tagger have an effect."""
-    asked = tagger.validation
-    held_out = asked is not None and not (is_number(asked) and asked == 0)
     beam = used_with("search", tagger.search, "beam")
-    waiting = Use(held_out, "without early stopping", "with held-out sentences")
+    waiting = Use(holds_out(tagger.validation), "without early stopping", "with held-out sentences")
     uses = uses_of_rule(tagger.rule, _RULES)
     return {**uses, "beam": beam, "update": beam, "patience": waiting}
