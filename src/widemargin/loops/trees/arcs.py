@@ -193,7 +193,7 @@ def learn_arcs(
                 if np.uint64(heads[d]) != h:
                     A[h, d] += 1.0
         _best_tree(n, crossing, single, chart, contraction, arcs)
-        t += 1.0
+        before, t = t, t + 1.0
         words += np.int64(n)
         wrong = 0
         lead = 0.0
@@ -231,6 +231,6 @@ def learn_arcs(
         tau = 1.0 if limit == np.inf else reach(loss, q, 0.0, 0.0, limit)
         for k in range(kept):
             w[touched[k]] += np.float32(tau * values[k])
-            u[touched[k]] += t * tau * values[k]
+            u[touched[k]] += before * tau * values[k]
     clock[0] = t
     return words, mistakes, updates

@@ -228,7 +228,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
                 violation = beam.total[now, rival] - right_total
                 if violation >= worst:
                     worst, worst_step, worst_place = violation, step, rival
-        t += 1.0
+        before, t = t, t + 1.0
         mistakes += right_place != _0
         if worst < -margin:
             continue
@@ -250,7 +250,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
                 a = beam.gold[k] if path == _0 else beam.action[k, _0]
                 if k >= same:
                     find_features(S, C, base, n, templates, features, ids)
-                    add_to_column(W, U, ids, a, 1.0 if path == _0 else -1.0, t)
+                    add_to_column(W, U, ids, a, 1.0 if path == _0 else -1.0, before)
                 make_transition(S, n, kind[a], a)
     clock[0] = t
     return len(chosen), mistakes, updates

@@ -204,7 +204,6 @@ def learn_greedy(
                             good = a
                     elif bad == K or s[a] > s[bad]:
                         bad = a
-            t += 1.0
             states += 1
             best = good
             if bad < K:
@@ -214,6 +213,7 @@ def learn_greedy(
                 if s[good] - s[bad] <= margin:
                     updates += 1
                     move_weights(W, U, ids, good, bad, t)
+            t += 1.0
             taken = best if follow[states - 1] else good
             make_transition(S, n, kind[taken], taken)
     clock[0] = t

@@ -50,8 +50,6 @@ from widemargin.training.run import Counts, Moment, Run, Stops, Watch
 
 #: Tokens between two checks of the clock; takes less than a tenth of a second.
 _PIECE = 1 << 16
-#: Rows of weights that are averaged at once.
-_BLOCK = 1 << 12
 _NOTHING, _NO_ROWS = frozen(np.empty(0, np.uint64)), frozen(np.empty(0, np.uint32))
 
 
@@ -252,14 +250,7 @@ class TaggerTraining(SentenceTraining):
 
     def deployed(self, in_place: bool = False) -> np.ndarray:
         """The weights to predict with: the last, or the average W - U / c."""
-        if not len(self.U):
-            return self.W if in_place else self.W.copy()
-        out = self.W if in_place else np.empty_like(self.W)
-        share = 1.0 / self.clock[0]
-        for a in range(0, len(out), _BLOCK):
-            block = self.U[a : a + _BLOCK] * share
-            np.subtract(self.W[a : a + _BLOCK], block, out=out[a : a + _BLOCK], casting="same_kind")
-        return out
+        return self.averaged.mean(self.W if in_place else None)
 
     def answer(self) -> np.ndarray:
         """The weights to deploy after training; overwrites the training weights."""
