@@ -425,7 +425,7 @@ def test_models_of_one_kind_do_not_do_for_another(folder):
     run(*TAGGER, "--column", "upos", "train.conllu", "--model", "tag.wm", "--quiet")
     (folder / "t.svm").write_text("1 1:1\n-1 2:1\n")
     run("train", "t.svm", "--model", "lin.wm", "--quiet")
-    assert "is a Tagger: use widemargin tag" in run("predict", "tag.wm", "t.svm", code=1).output
+    assert "is a tagger: use widemargin tag" in run("predict", "tag.wm", "t.svm", code=1).output
     told = run("update", "tag.wm", "t.svm", code=1).output
     assert "Taggers cannot be updated: train again on all sentences" in told
     told = run("parse", "tag.wm", "dev.conllu", code=1).output
