@@ -164,7 +164,7 @@ def check_decoder(
     examples : iterable
         Small inputs x.
     candidates : callable
-        Gives all possible answers for x; by default the task's own `candidates`.
+        Returns all possible answers for x; by default the task's own `candidates`.
     rounds : int
         How many random weight vectors to try for each example.
     seed : int

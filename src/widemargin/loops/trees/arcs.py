@@ -16,8 +16,8 @@ _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
 #: Programming, 6.4), and by the number with g^4 = g + 1.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _BETWEEN = np.uint64(0xD1B54A32D192ED03)
-#: How many words after the first of an arc the words between are looked at. It bounds the number
-#: of features of an arc, which else grows with the sentence; not tuned.
+#: At most this many words between the two ends of an arc are features, so that long arcs do not
+#: have more of them. Not tuned.
 FAR = 20
 _FAR = np.uint64(FAR)
 #: The column of the tags.
@@ -37,7 +37,7 @@ class ArcBuffers(NamedTuple):
 
 @jit(inline=True)
 def _features(C, base, n, h, d, templates, features, ids):
-    """Fill ids with the rows of the features of an arc; gives how many there are."""
+    """Fill ids with the rows of the features of an arc; returns how many there are."""
     nodes, counts = features.nodes, features.counts
     none = n + _1
     nodes[0] = d

@@ -42,7 +42,7 @@ from widemargin.structured.tagger.constraints import (
     scheme_of_transitions,
 )
 from widemargin.structured.tagger.feature_names import FeatureNames
-from widemargin.structured.tagger.held_out import HeldOutScore
+from widemargin.structured.tagger.held_out import HeldOutTags
 from widemargin.structured.tagger.known_words import known_words
 from widemargin.structured.tagger.model import (
     Answer,
@@ -53,7 +53,7 @@ from widemargin.structured.tagger.training import (
     EncodedCorpus,
     TaggerSettings,
     TaggerTraining,
-    certify_run,
+    certify_tagger_run,
     encode_corpus,
     learn_committee,
     read_again,
@@ -301,7 +301,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         encoded = encode_corpus(corpus, templates, bits)
         model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
         model = replace(model, column=column, beam=settings.search.beam or 0)
-        score = None if held_out is None else HeldOutScore(model, *held_out).score
+        score = None if held_out is None else HeldOutTags(model, *held_out).score
         given = encoded, labels, model.allowed, model.lexicon, settings, len(templates)
         learned = learn_committee(
             lambda rng: TaggerTraining(*given, rng, score),
@@ -324,7 +324,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
             model,
             W=learned.weights,
             history=learned.history,
-            certificate=certify_run(settings, learned, len(corpus), self.committee),
+            certificate=certify_tagger_run(settings, learned, len(corpus), self.committee),
             names=names,
             known=known_words(corpus.words),
         )

@@ -46,7 +46,7 @@ from widemargin.structured.tagger.weights import (
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
-from widemargin.training.run import Counts, Moment, Run, Stops, Watch
+from widemargin.training.run import Counts, Moment, Run, Stops, Watch, seconds_left
 
 #: Tokens between two checks of the clock; takes less than a tenth of a second.
 _PIECE = 1 << 16
@@ -334,8 +334,7 @@ def learn_committee(
         if checkpoints is not None and len(rngs) > 1:
             mine = checkpoints.part(f"member{member}")
         stops = training.settings.stops
-        left = stops.max_seconds - (time.monotonic() - began)
-        stops = replace(stops, max_seconds=left)
+        stops = replace(stops, max_seconds=seconds_left(stops.max_seconds, began))
         learner = training if spread is None else spread(training)
         run = Run(learner, stops, held_out=held_out, watch=tell, checkpoints=mine)
         history = run.finish()
@@ -366,7 +365,7 @@ def _cuts(lengths: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(pieces)) + 1
 
 
-def certify_run(
+def certify_tagger_run(
     settings: TaggerSettings, learned: Learned, sentences: int, committee: int = 1
 ) -> RunCertificate:
     """The number of mistakes, and R, the norm of the longest f(x, y) - f(x, y*) in an update."""
