@@ -33,8 +33,9 @@ def begun(X, y, costs, squared):
 @both_forms
 def test_the_matrix_has_the_constant_feature_last(form):
     X = np.array([[0.0, 2.0], [0.0, 0.0], [3.0, 4.0]])
-    found, lengths = dense_rows(Rows.of(form(X), bias=0.5))
+    found, columns, lengths = dense_rows(Rows.of(form(X), bias=0.5))
     np.testing.assert_array_equal(found.values, np.column_stack([X, np.full(3, 0.5)]))
+    np.testing.assert_array_equal(columns, found.values.T)
     np.testing.assert_array_equal(lengths, [4.25, 0.25, 25.25])
 
 

@@ -346,7 +346,7 @@ def test_a_fit_that_ends_early_keeps_the_best_that_was_measured(monkeypatch):
         return plain(ascent)
 
     monkeypatch.setattr(DualAscent, "measure", spied)
-    svm = LinearSVM(C=1e6, bias="free", epochs=60, random_state=0)
+    svm = LinearSVM(C=1e6, bias="free", tol=1e-13, epochs=60, random_state=0)
     with pytest.warns(ConvergenceWarning):
         svm.fit(X, rng.integers(0, 2, 80))
     assert len(gaps) > 1

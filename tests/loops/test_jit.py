@@ -435,6 +435,8 @@ def test_forgetting_old_versions_takes_nothing_else(tmp_path):
         (folder / "loops").mkdir(parents=True)
         (folder / "loops" / "x.nbi").touch()
     (old / "loops" / "lock").touch()
+    (old / "turns").mkdir()
+    (old / "turns" / "widemargin.loops.x.5aa2").touch()
     (alike / "letter.txt").touch()
     (tmp_path / "file").touch()
     (old / "loops" / "x.image").touch()

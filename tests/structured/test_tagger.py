@@ -1,5 +1,6 @@
 """The tagger: against brute force and naive twins; constraints, files, threads, any script."""
 
+import gc
 import os
 import pickle
 import string
@@ -846,6 +847,8 @@ def test_bad_questions_are_told():
         tagger.tag("a b")
     with pytest.raises(DataError, match="token 1"):
         tagger.tag(["a", None])
+    with pytest.raises(DataError, match="sentence 2: 'word' holds 3, of type int"):
+        tagger.predict([["a"], ["b", 3]])
     with pytest.raises(DataError, match="no tag 'Q'"):
         tagger.top_features(3, "Q")
     with pytest.raises(DataError, match="no token"):
@@ -854,6 +857,21 @@ def test_bad_questions_are_told():
         Tagger(tag_dictionary={"a": ["Q"]}).fit(SENTENCES, TAGS)
     with pytest.raises(ValueError, match="Tagger has no parameter"):
         tagger.set_params(depth=3)
+
+
+def test_the_garbage_collector_runs_again_after_a_prediction():
+    tagger = Tagger(epochs=1, random_state=0).fit(SENTENCES, TAGS)
+    seen = []
+    with pytest.raises(DataError):
+        tagger.predict([["a", 3]])
+    seen.append(gc.isenabled())
+    gc.disable()
+    try:
+        tagger.predict(SENTENCES)
+        seen.append(gc.isenabled())
+    finally:
+        gc.enable()
+    assert seen == [True, False]
 
 
 # The compiler, and what is imported

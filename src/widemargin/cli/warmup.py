@@ -305,12 +305,17 @@ def forget_old_versions(current: pathlib.Path) -> None:
 
     Only folders that are named by a digest and contain no files but numba's and ours are removed.
     """
+    from widemargin.loops.compiling import TURNS
+
     places.forget_folders(current)
     for other in current.parent.iterdir():
         if other == current or other.is_symlink() or not re.fullmatch("[0-9a-f]{24}", other.name):
             continue
         files = [path for path in other.rglob("*") if not path.is_dir()]
         if files and all(
-            path.suffix in (".nbi", ".nbc", direct.ENDING) or path.name == "lock" for path in files
+            path.suffix in (".nbi", ".nbc", direct.ENDING)
+            or path.name == "lock"
+            or path.parent == other / TURNS
+            for path in files
         ):
             shutil.rmtree(other, ignore_errors=True)

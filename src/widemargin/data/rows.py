@@ -132,6 +132,11 @@ class Rows:
         """How many numbers a pass over all rows reads."""
         return len(self.stored.values) if self.is_sparse else self.stored.values.size
 
+    @property
+    def values_per_row(self) -> float:
+        """The mean number of values in a row, the constant feature included."""
+        return self.stored_values / max(1, self.n) + 1.0
+
     @cached_property
     def everything(self) -> np.ndarray:
         """The indices of all rows, in storage order."""

@@ -361,8 +361,8 @@ def check_versions(client: Any) -> None:
             continue  # it may just have died
         wrong = [name for name in mine if theirs.get(name) != mine[name]]
         if wrong:
-            told = ", ".join(f"{name} {theirs.get(name)} (here {mine[name]})" for name in wrong)
+            found = ", ".join(f"{name} {theirs.get(name)} (here {mine[name]})" for name in wrong)
             raise ClusterError(
-                f"worker {worker} has {told}: install the same versions everywhere, so that every"
+                f"worker {worker} has {found}: install the same versions everywhere, so that every"
                 " worker computes the same bits"
             )

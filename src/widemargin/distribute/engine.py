@@ -50,7 +50,7 @@ class Engine(Protocol):
 
 def gather(engine: Engine, handles: Sequence[Any]) -> list[Any]:
     """Wait for outcomes, and return them in the order of their handles."""
-    found = dict(told for told in engine.finished(handles) if not isinstance(told, int))
+    found = dict(report for report in engine.finished(handles) if not isinstance(report, int))
     return [found[number] for number in range(len(handles))]
 
 

@@ -177,10 +177,10 @@ def _wait(
     engine: Engine, handles: Sequence[Any], tick: Tick, kept: Sequence[Any] = ()
 ) -> list[Any]:
     found = {}
-    for told in engine.finished(handles, kept):
+    for report in engine.finished(handles, kept):
         tick()
-        if not isinstance(told, int):
-            found[told[0]] = told[1]
+        if not isinstance(report, int):
+            found[report[0]] = report[1]
     return [found[number] for number in range(len(handles))]
 
 

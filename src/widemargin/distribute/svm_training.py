@@ -115,9 +115,9 @@ class SVMTraining(Rounds):
         total, rest = self._add_up([engine.submit("steps", step_of, one) for one in ascents])
         found: dict[int, Any] = {}
         try:
-            for told in engine.finished([*own, total]):
-                if not isinstance(told, int):
-                    found[told[0]] = told[1]
+            for report in engine.finished([*own, total]):
+                if not isinstance(report, int):
+                    found[report[0]] = report[1]
                 yield len(found) / (count + 2)
         finally:
             engine.release([*own, total, *rest, *ascents, start])

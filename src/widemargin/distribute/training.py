@@ -68,11 +68,11 @@ class Mixing(Rounds):
         total, changes, others = self._submit()
         count = len(changes)
         try:
-            for told in self.engine.finished([total], kept=self.loaded, watched=changes):
-                if isinstance(told, int):
-                    yield told / (count + 1)
+            for report in self.engine.finished([total], kept=self.loaded, watched=changes):
+                if isinstance(report, int):
+                    yield report / (count + 1)
                 else:
-                    mixture = told[1]
+                    mixture = report[1]
         finally:
             self.engine.release([total, *changes, *others])
         assert mixture is not None

@@ -199,12 +199,12 @@ def _run_passes(
         return deque(CoordinatePass().run_one(ascent, signal), maxlen=1)[0]
 
     for number in range(passes):
-        told: list[SolverReport] = []
+        reports: list[SolverReport] = []
         for begin in range(0, len(ascents), threads):
-            told += run_all(run_one, ascents[begin : begin + threads], threads)
+            reports += run_all(run_one, ascents[begin : begin + threads], threads)
             if begin + threads < len(ascents):
                 yield SolverReport(number + 1, (begin + threads) / len(ascents), 0, 0)
-        sums = (sum(figures) for figures in zip(*(each[2:] for each in told), strict=True))
+        sums = (sum(figures) for figures in zip(*(each[2:] for each in reports), strict=True))
         yield SolverReport(number + 1, 1.0, *sums)
         if signal.stop:
             break

@@ -38,7 +38,7 @@ def drive(
         group = solvers[first : first + at_once]
         now = time.monotonic()
         until = now + (deadline - now) * len(group) / (len(solvers) - first)
-        found, told, why = _drive_group(group, signal, began, until, threads, watch)
+        found, theirs, why = _drive_group(group, signal, began, until, threads, watch)
         stopped = stopped or why
         signal.stop = stopped == "interrupted"
         for number, solution in enumerate(found, len(solutions)):
@@ -46,7 +46,7 @@ def drive(
             mine[:] = solution.w
             solution.w = mine
         solutions += found
-        reports += told
+        reports += theirs
     return solutions, _history(reports, stopped)
 
 
@@ -99,10 +99,10 @@ def _history(reports: list[list[tuple[SolverReport, float]]], stopped: str) -> H
     history, passed = History(stopped=stopped), 0.0
     for e in range(max(map(len, reports))):
         mistakes, updates, primal, dual = 0, 0, 0.0, 0.0
-        for told in reports:
-            report, seconds = told[min(e, len(told) - 1)]
+        for own in reports:
+            report, seconds = own[min(e, len(own) - 1)]
             primal, dual = primal + report.primal, dual + report.dual
-            if e < len(told):
+            if e < len(own):
                 mistakes, updates = mistakes + report.mistakes, updates + report.updates
                 passed = max(passed, seconds)
         gap = relative(primal, dual)

@@ -53,7 +53,7 @@ class DualState:
         self.problem = problem
         self.rows = problem.rows
         if problem.free_bias:
-            self.rows = _with_bias(problem.rows, _typical_length(problem.rows))
+            self.rows = problem.rows.with_bias(_typical_length(problem.rows))
         n = self.rows.n
         self.counted = self.rows.everything
         if len(problem.price):
@@ -156,11 +156,6 @@ def balanced(alpha: np.ndarray, y: np.ndarray, caps: np.ndarray) -> np.ndarray:
             scaled = heavier
         alpha[scaled] *= 1.0 - min(1.0, abs(excess) / float(alpha[scaled].sum()))
     return alpha
-
-
-def _with_bias(rows: Rows, bias: float) -> Rows:
-    """Return the same rows with another constant feature."""
-    return Rows(rows.stored._replace(bias=bias), rows.n, rows.width)
 
 
 def _typical_length(rows: Rows) -> float:

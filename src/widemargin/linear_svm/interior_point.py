@@ -67,7 +67,7 @@ class _Point(NamedTuple):
 def affordable(rows: Rows, features: int) -> bool:
     """Whether one step is cheap enough."""
     width = features + 1
-    per_row = rows.stored_values / max(1, rows.n) + 1.0
+    per_row = rows.values_per_row
     most = _MOST_WORK / 10 if rows.is_sparse else _MOST_WORK
     return width <= _MOST_FEATURES and rows.n * per_row**2 + width**3 <= most
 

@@ -116,7 +116,7 @@ class JointAscent:
             self.idle = total.updates == 0
             if signal.stop or self._wakes(total) or products >= _EPOCH * everything:
                 break
-        self.work += self.problem.values_per_row * products
+        self.work += self.problem.rows.values_per_row * products
         primal = self.value + total.gap
         self.estimate.update(primal, self.value)
         yield SolverReport(self.epochs, 1.0, mistakes, updates, primal, self.value)
@@ -124,7 +124,7 @@ class JointAscent:
     def _run_pass(self, signal: StopSignal) -> Generator[SolverReport, None, Visits]:
         """Run one pass over the examples that are awake, in slices of about a tenth of a second."""
         self.saw_all, self.all_awake = self.all_awake, False
-        budget = max(1, int(_SLICE / (self.problem.values_per_row * self.problem.classes)))
+        budget = max(1, int(_SLICE / (self.problem.rows.values_per_row * self.problem.classes)))
         dice = frozen(self.rng.integers(0, 1 << 32, self.active, dtype=np.uint64))
         total = Visits(0, self.active, 0, 0, 0, 0.0, 0.0, 0.0, -1)
         while True:

@@ -110,7 +110,7 @@ class PrimalIterate:
             self.w[-1], self.penalty[-1] = bias, 0.0
         n = problem.rows.n
         self.margins, self.shifts = np.empty(n), np.zeros(n)
-        self.on_corner = np.empty(n, np.uint64)
+        self._scratch, self.on_corner = np.empty(n), np.empty(n, np.uint64)
         signed_scores(problem.rows.stored, problem.y, frozen(self.w), self.margins)
         self.sharpen_by = _SHARPEN
         self.smooth(_FIRST_WIDTH)
@@ -123,9 +123,8 @@ class PrimalIterate:
             self.corner = Corner(1.0 + half_width, 0.5 / half_width, False)
         rows, y, costs, caps, *_ = self.problem
         how = (frozen(self.shifts), tau, costs, caps)
-        self.pull = move_margins(
-            rows.stored, y, self.corner, *how, self.margins, self.alpha, self.v, self.on_corner
-        )
+        changed = (self.margins, self.alpha, self.v, self._scratch, self.on_corner)
+        self.pull = move_margins(rows.stored, y, self.corner, *how, *changed)
 
     @property
     def primal(self) -> float:
@@ -270,7 +269,7 @@ def newton_cost(rows: Rows, squared: bool) -> float:
     The factors were chosen by hand. They express how fast each part runs relative to coordinate
     descent, and how many examples are on the corner: for the squared hinge, all with a loss.
     """
-    n, width, per_row = rows.n, rows.width + 1, rows.stored_values / rows.n + 1.0
+    n, width, per_row = rows.n, rows.width + 1, rows.values_per_row
     on_corner = n * (0.6 if squared else 0.1)
     hessian = on_corner * per_row**2 * (0.6 if rows.is_sparse else 0.1)
     margins = n * (1.2 * per_row + 15.0)

@@ -73,11 +73,6 @@ class BinarySVM:
             return np.full(self.rows.n, self.C)
         return np.multiply(self.C, self.price, where=self.price > 0.0, out=np.zeros(self.rows.n))
 
-    @property
-    def values_per_row(self) -> float:
-        """The mean number of values in a row, the constant feature included."""
-        return self.rows.stored_values / self.rows.n + 1.0
-
 
 @dataclass(frozen=True)
 class JointSVM:
@@ -113,11 +108,6 @@ class JointSVM:
     def costs(self) -> np.ndarray:
         """C times the weight of every example."""
         return self.C * (self.price if len(self.price) else np.ones(self.rows.n))
-
-    @property
-    def values_per_row(self) -> float:
-        """The mean number of values in a row, the constant feature included."""
-        return self.rows.stored_values / self.rows.n + 1.0
 
 
 class SolverReport(NamedTuple):

@@ -56,9 +56,10 @@ def is_small(problem: BinarySVM) -> bool:
 
 
 class SmallRows(NamedTuple):
-    """Rows as one matrix of float64, and their squared lengths."""
+    """Rows as one matrix of float64, the same feature by feature, and their squared lengths."""
 
     matrix: Dense
+    columns: np.ndarray
     squared_lengths: np.ndarray
 
 
@@ -75,7 +76,8 @@ def dense_rows(rows: Rows) -> SmallRows:
         X = np.empty((rows.n, rows.width + 1))
         X[:, :-1] = rows.stored.values
     X[:, -1] = rows.bias
-    return SmallRows(Dense(frozen(X), 0.0), frozen(np.einsum("ij,ij->i", X, X)))
+    columns, lengths = np.ascontiguousarray(X.T), np.einsum("ij,ij->i", X, X)
+    return SmallRows(Dense(frozen(X), 0.0), frozen(columns), frozen(lengths))
 
 
 def solve_small(
@@ -132,7 +134,7 @@ def solve_each(
 def _first_point(svm: SmallSVM, start: np.ndarray | None) -> SmallPoint:
     """Return zero dual values or the given ones, and work arrays."""
     n, width = svm.rows.values.shape
-    small, large = np.zeros((5, width)), np.empty((2, n))
+    small, large = np.zeros((5, width)), np.empty((3, n))
     alpha = np.zeros(n) if start is None else np.array(start, np.float64)
     if start is not None:
         small[1] = (alpha * svm.y) @ svm.rows.values
@@ -143,8 +145,9 @@ def _first_point(svm: SmallSVM, start: np.ndarray | None) -> SmallPoint:
         alpha,
         large[0],
         large[1],
+        large[2],
         np.empty(n, np.uint8),
-        np.empty(n + 1, np.uint64),
+        np.empty(n, np.uint64),
         square[0],
         square[1],
         small[2],

@@ -91,7 +91,7 @@ class CoordinatePass:
 
     def cost(self, ascent: DualAscent) -> float:
         """Estimate the cost: a dot product, and often an addition, per active example."""
-        return _LEAST_PASS + 3.0 * ascent.problem.values_per_row * len(ascent.shrinking.active)
+        return _LEAST_PASS + 3.0 * ascent.problem.rows.values_per_row * len(ascent.shrinking.active)
 
     def attempt(self, ascent: DualAscent, signal: StopSignal, most: int = 1) -> Attempt:
         """Run the pass; if it is short, at most `most` of them in one call."""
@@ -144,7 +144,7 @@ class CoordinatePass:
         problem = ascent.problem
         if problem.free_bias or not math.isfinite(problem.C):
             return False
-        return problem.values_per_row * len(ascent.shrinking.active) <= _SHORT_PASS
+        return problem.rows.values_per_row * len(ascent.shrinking.active) <= _SHORT_PASS
 
     @staticmethod
     def _run_several(ascent: DualAscent, most: int) -> Reports:
@@ -248,7 +248,7 @@ class NewtonDual:
         """Estimate the cost: the block's kernel matrix, and a factorisation per step."""
         free = ascent.state.between_bounds(ascent.shrinking.active)
         block = min(len(free), BLOCK)
-        per_row = ascent.problem.values_per_row
+        per_row = ascent.problem.rows.values_per_row
         return _USUAL_NEWTON_STEPS * (_LEAST_PASS + block**3 / 3.0) + block**2 * per_row
 
     def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
@@ -297,7 +297,7 @@ class ConjugateGradients:
     def cost(self, ascent: DualAscent) -> float:
         """Estimate the cost: two products with all free rows per iteration."""
         free = len(ascent.state.between_bounds(ascent.shrinking.active))
-        products = 3.0 * ascent.problem.values_per_row * free
+        products = 3.0 * ascent.problem.rows.values_per_row * free
         return self.iterations * (_LEAST_PASS + products)
 
     def attempt(self, ascent: DualAscent, signal: StopSignal) -> Attempt:
@@ -366,7 +366,7 @@ class InteriorPoint:
 
     def cost(self, ascent: DualAscent) -> float:
         """Estimate the cost: a matrix of the size of the features per step."""
-        per_row, width = ascent.problem.values_per_row, ascent.problem.width + 1
+        per_row, width = ascent.problem.rows.values_per_row, ascent.problem.width + 1
         n = len(ascent.state.counted)
         step = n * (per_row**2 + 20.0 * per_row + 40.0) + width**3
         return _USUAL_INTERIOR_STEPS * step

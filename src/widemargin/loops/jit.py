@@ -46,7 +46,7 @@ _waiting: list[Callable[[], Any]] = []
 _quiet = False
 
 
-def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
+def jit(*, inner: bool = False, inline: bool = False, sums: bool = False) -> Callable[[F], F]:
     """Compile a loop on first use and cache its machine code.
 
     Parameters
@@ -56,15 +56,19 @@ def jit(*, inner: bool = False, inline: bool = False) -> Callable[[F], F]:
     inline : bool
         The same, and inline its code at every call, see `INLINE`. Python may also call it: it is
         then interpreted.
+    sums : bool
+        Its sums may be added up in any order, as vector instructions need; see `SUMS`.
     """
 
     def decorate(function: F) -> F:
         if not COMPILED:
             return function
-        special = INLINE if inline else INNER if inner else {}
-        if special:
-            return Inside(function, special)  # type: ignore[return-value]
-        return Loop(function, _FOLDERS, _make_dispatcher)  # type: ignore[return-value]
+        options = SUMS if sums else {}
+        if inner or inline:
+            options = options | (INLINE if inline else INNER)
+            return Inside(function, options)  # type: ignore[return-value]
+        make = functools.partial(_make_dispatcher, options=options)
+        return Loop(function, _FOLDERS, make)  # type: ignore[return-value]
 
     return decorate
 

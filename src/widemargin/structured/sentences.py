@@ -38,6 +38,7 @@ def corpus_of(
     tags: Any = None,
     beside: Sequence[str] = BESIDE,
     numbers: Collection[str] | None = None,
+    checked: bool = True,
 ) -> Corpus:
     """Sentences as a corpus; tags, if given, become its column "tag".
 
@@ -52,6 +53,8 @@ def corpus_of(
         The names of the other columns of tuples.
     numbers : collection of str or None
         The numeric features of dicts; None decides by their values.
+    checked : bool
+        Whether to make sure that all cells of lists are strings. If not, what reads them must.
     """
     if isinstance(given, Corpus):
         if tags is None:
@@ -68,7 +71,7 @@ def corpus_of(
             raise DataError(f"{given}: the tags are in the file itself: name their column instead")
         return read_conll(given)
     if isinstance(given, Mapping):
-        return Corpus.of(given, tags)
+        return Corpus.of(given, tags, checked)
     sentences = list(given)
     if sentences and all(isinstance(sentence, Sentence) for sentence in sentences):
         return corpus_of(gather(sentences), tags)
@@ -80,7 +83,7 @@ def corpus_of(
     if isinstance(first, Mapping):
         columns, values = feature_columns(sentences, beside, numbers)
         return replace(Corpus.of(columns, tags), format="dicts", values=values)
-    return Corpus.of(sentences, tags)
+    return Corpus.of(sentences, tags, checked)
 
 
 def split_sentences(

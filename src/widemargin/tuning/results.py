@@ -48,10 +48,10 @@ class Estimate:
 
     def __str__(self) -> str:
         low, high = self.interval
-        told = f"accuracy {self.accuracy:.4f} (95 % interval {low:.4f} to {high:.4f})"
+        accuracy = f"accuracy {self.accuracy:.4f} (95 % interval {low:.4f} to {high:.4f})"
         if self.nested:
-            return f"{told} on {len(self.sizes)} outer folds, each tuned without its own rows"
-        return f"{told} on {int(self.sizes[0])} held-out rows that took no part in the search"
+            return f"{accuracy} on {len(self.sizes)} outer folds, each tuned without its own rows"
+        return f"{accuracy} on {int(self.sizes[0])} held-out rows that took no part in the search"
 
 
 @dataclass
@@ -111,9 +111,9 @@ class Tuning:
             "  ".join(f"{row[j]:>{width}}" for j, width in zip(shown, widths, strict=True))
             for row in table
         ]
-        told = ", ".join(f"{name} = {value:g}" for name, value in self.best_.items())
+        values = ", ".join(f"{name} = {value:g}" for name, value in self.best_.items())
         lines.append(
-            f"* chosen: {told}, by the mean of {self.search.folds} folds of"
+            f"* chosen: {values}, by the mean of {self.search.folds} folds of"
             f" {self.search.rows} rows (spread: their standard deviation)"
         )
         lines += [f"note: {note}" for note in self.notes_]

@@ -91,6 +91,7 @@ class Corpus:
         cls,
         sentences: Sequence[Sequence[str]] | Mapping[str, Sequence[Sequence[str]]],
         tags: Sequence[Sequence[str]] | None = None,
+        checked: bool = True,
     ) -> Corpus:
         """Make a corpus from lists.
 
@@ -100,6 +101,8 @@ class Corpus:
             The words of each sentence; or several columns by name, the words first.
         tags : list of lists of str
             One tag per word: the column "tag".
+        checked : bool
+            Whether to make sure that all cells are strings; see `check_cells`.
         """
         given = dict(sentences) if isinstance(sentences, Mapping) else {"word": sentences}
         if tags is not None:
@@ -113,12 +116,24 @@ class Corpus:
                 first, lengths = name, found
             _check_lengths(first, lengths, name, found)
             flat[name] = list(chain.from_iterable(column))
-            try:
-                "".join(flat[name])  # the fastest test that all are strings
-            except TypeError:
-                _check_types(name, column)
         assert lengths is not None
-        return cls(Columns(flat), np.array([0, *accumulate(lengths)], np.int64))
+        made = cls(Columns(flat), np.array([0, *accumulate(lengths)], np.int64))
+        if checked:
+            made.check_cells()
+        return made
+
+    def check_cells(self) -> None:
+        """Raise a DataError that names the sentence if a cell is not a string."""
+        for name, cells in self.columns.items():
+            try:
+                "".join(cells)  # the fastest test that all are strings
+            except TypeError:
+                token = next(i for i, cell in enumerate(cells) if not isinstance(cell, str))
+                sentence = int(np.searchsorted(self.starts, token, "right"))
+                raise DataError(
+                    f"sentence {sentence}: {name!r} holds {cells[token]!r}, of type"
+                    f" {type(cells[token]).__name__}; cells must be strings"
+                ) from None
 
     def __len__(self) -> int:
         """How many sentences there are."""
@@ -367,13 +382,3 @@ def _check_lengths(first: str, lengths: list[int], name: str, found: list[int]) 
     for i, (here, there) in enumerate(zip(lengths, found, strict=True)):
         if here != there:
             raise DataError(f"sentence {i + 1}: {here} cells in {first!r}, {there} in {name!r}")
-
-
-def _check_types(name: str, column: Sequence[Sequence[Any]]) -> None:
-    for i, sentence in enumerate(column):
-        for cell in sentence:
-            if not isinstance(cell, str):
-                raise DataError(
-                    f"sentence {i + 1}: {name!r} holds {cell!r}, of type {type(cell).__name__};"
-                    " cells must be strings"
-                )

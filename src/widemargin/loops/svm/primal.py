@@ -66,7 +66,7 @@ def next_trial(tau, low, high, slope, bend):
     return tau, low, high
 
 
-@jit()
+@jit(sums=True)
 def slope_along(corner, m, t, tau, costs, caps):
     """Slope and bend of the loss at the margins m + tau t, along t."""
     slope, bend = 0.0, 0.0
@@ -78,33 +78,64 @@ def slope_along(corner, m, t, tau, costs, caps):
     return slope, bend
 
 
-@jit()
-def move_margins(rows, y, corner, t, tau, costs, caps, m, alpha, v, inside):
-    """Go on to the margins m + tau t, where every example pulls anew.
+@jit(inner=True, sums=True)
+def pull_anew(corner, t, tau, costs, caps, m, pulls):
+    """Go on to the margins m + tau t, and write how every example pulls there into `pulls`.
 
-    Changes m, alpha and v = sum_i alpha_i y_i x_i, and writes the examples on the parabola into
-    `inside`. Costs an addition for every example that pulls as it did not before.
+    Returns the loss and the excess, see `Pull`.
     """
-    mistakes, updates, n = 0, 0, np.uint64(0)
     loss, excess = 0.0, 0.0
     for i in range(np.uint64(len(m))):
         m[i] += tau * t[i]
-        mistakes += (m[i] <= 0.0) & (costs[i] > 0.0)
         short = 1.0 - m[i]
         a = min(max(corner.rate * costs[i] * (corner.top - m[i]), 0.0), caps[i])
         cost = costs[i] * max(short, 0.0)
-        if corner.squared:
-            loss += cost * max(short, 0.0)
-        else:
-            loss += cost
-            excess += cost - a * short
+        loss += cost * max(short, 0.0) if corner.squared else cost
+        excess += 0.0 if corner.squared else cost - a * short
+        pulls[i] = a
+    return loss, excess
+
+
+@jit(inner=True, sums=True)
+def count_mistakes(m, costs):
+    """How many examples that count have margins of at most 0."""
+    mistakes = 0
+    for i in range(np.uint64(len(m))):
+        mistakes += (m[i] <= 0.0) & (costs[i] > 0.0)
+    return mistakes
+
+
+@jit(inner=True)
+def follow(rows, y, pulls, changed, alpha, v):
+    """Make the dual values alpha the given ones, and change v = sum_i alpha_i y_i x_i accordingly.
+
+    Returns how many changed, and writes which into `changed`.
+    """
+    n = np.uint64(0)
+    for i in range(np.uint64(len(alpha))):
+        changed[n] = i
+        n += np.uint64(pulls[i] != alpha[i])
+    for j in range(n):
+        i = changed[j]
+        add(v, (pulls[i] - alpha[i]) * y[i], rows, i)
+        alpha[i] = pulls[i]
+    return n
+
+
+@jit()
+def move_margins(rows, y, corner, t, tau, costs, caps, m, alpha, v, pulls, inside):
+    """Go on to the margins m + tau t, where every example pulls anew.
+
+    Changes m, alpha and v = sum_i alpha_i y_i x_i, and writes the examples on the parabola into
+    `inside`. Costs an addition for every example that pulls as it did not before. `pulls` is
+    scratch.
+    """
+    loss, excess = pull_anew(corner, t, tau, costs, caps, m, pulls)
+    updates, n = follow(rows, y, pulls, inside, alpha, v), np.uint64(0)
+    for i in range(np.uint64(len(m))):
         inside[n] = i
-        n += np.uint64((a > 0.0) & (a < caps[i]))
-        if a != alpha[i]:
-            updates += 1
-            add(v, (a - alpha[i]) * y[i], rows, i)
-            alpha[i] = a
-    return Pull(mistakes, updates, n, loss, excess)
+        n += np.uint64((alpha[i] > 0.0) & (alpha[i] < caps[i]))
+    return Pull(count_mistakes(m, costs), updates, n, loss, excess)
 
 
 @jit()

@@ -13,9 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from widemargin.loops.arrays import product
 from widemargin.loops.jit import jit
 from widemargin.loops.storage import Dense, add, dot
-from widemargin.loops.svm.primal import next_trial
+from widemargin.loops.svm.primal import (
+    Corner,
+    count_mistakes,
+    follow,
+    next_trial,
+    pull_anew,
+    slope_along,
+)
 
 # Chosen by hand, as in `linear_svm/newton_primal.py`, where they are explained.
 _SHARPEN, _SHARPEST, _SHARE, _DETERMINED = 0.35, 0.01, 0.8, 5.0
@@ -27,13 +35,19 @@ _USUAL_STEPS = 2.5
 #: What a call returns: take more steps, the gap is reached, or no step helps.
 MORE, REACHED, STUCK = 0, 1, 2
 
-_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+_ZERO, _ONE, _TWO, _THREE, _FOUR = map(np.uint64, range(5))
+#: How many scores are added up at once: they stay in the first cache.
+_BLOCK = np.uint64(1024)
 
 
 class SmallSVM(NamedTuple):
-    """The problem: rows and their squared lengths, signs, costs, bounds, and whether squared."""
+    """The problem: rows and their squared lengths, signs, costs, bounds, and whether squared.
+
+    `columns` are the same rows feature by feature, so that scores need no sum across a vector.
+    """
 
     rows: Dense
+    columns: np.ndarray
     q: np.ndarray
     y: np.ndarray
     costs: np.ndarray
@@ -47,8 +61,9 @@ class SmallPoint(NamedTuple):
     w, v      weights, and those computed from the dual values
     alpha     dual values
     m, t      margins, and those of the last direction
+    pulls     the dual values of the next point
     inside    1 for the examples on the smoothed corner
-    flipped   the examples whose `inside` changed in the last step (room for one more)
+    flipped   the examples whose `inside` changed in the last step
     G         the upper half of the sum of costs x x' over the examples inside
     U         a factor of the Hessian
     d, g, s   a direction, a gradient, the scale of each column
@@ -61,6 +76,7 @@ class SmallPoint(NamedTuple):
     alpha: np.ndarray
     m: np.ndarray
     t: np.ndarray
+    pulls: np.ndarray
     inside: np.ndarray
     flipped: np.ndarray
     G: np.ndarray
@@ -83,9 +99,9 @@ def run_small_passes(problem, point, order, tol, most, log):
     Writes mistakes, updates, primal and dual after each pass into a row of `log`; returns how many
     there were, and whether the gap is reached. Changes the point's v, alpha and m.
     """
-    rows, lengths, y, costs, caps, squared = problem
-    v, alpha, m = point.v, point.alpha, point.m
-    n, width = np.uint64(len(m)), float(len(v))
+    rows, _, lengths, y, costs, caps, squared = problem
+    v, alpha = point.v, point.alpha
+    n, width = np.uint64(len(alpha)), float(len(v))
     steps = _USUAL_STEPS * (n * (2.0 * width + 0.15 * width * width + 40.0) + width**3 / 6.0)
     before = np.inf
     for number in range(most):
@@ -121,21 +137,60 @@ def run_small_passes(problem, point, order, tol, most, log):
     return most, MORE
 
 
+@jit(inner=True, sums=True)
+def _look_along(columns, y, w, out):
+    """Write y w.x for every example into `out`."""
+    n, width = np.uint64(len(out)), np.uint64(len(w))
+    for begin in range(_ZERO, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        some, j = out[begin:end], _ONE
+        x = columns[_ZERO, begin:end]
+        for i in range(end - begin):
+            some[i] = w[0] * x[i]
+        while j + _FOUR <= width:
+            x0, x1 = columns[j, begin:end], columns[j + _ONE, begin:end]
+            x2, x3 = columns[j + _TWO, begin:end], columns[j + _THREE, begin:end]
+            w0, w1, w2, w3 = w[j], w[j + _ONE], w[j + _TWO], w[j + _THREE]
+            for i in range(end - begin):
+                some[i] += (w0 * x0[i] + w1 * x1[i]) + (w2 * x2[i] + w3 * x3[i])
+            j += _FOUR
+        while j < width:
+            x = columns[j, begin:end]
+            for i in range(end - begin):
+                some[i] += w[j] * x[i]
+            j += _ONE
+        for i in range(begin, end):
+            out[i] *= y[i]
+
+
+@jit(inner=True, sums=True)
+def _total_loss(problem, m):
+    """The loss at the margins m."""
+    costs, loss = problem.costs, 0.0
+    for i in range(np.uint64(len(m))):
+        short = max(1.0 - m[i], 0.0)
+        loss += costs[i] * short * (short if problem.squared else 1.0)
+    return loss
+
+
+@jit(inner=True, sums=True)
+def _linear_part(problem, alpha):
+    """What the dual values add to the dual, without the weights."""
+    costs, linear = problem.costs, 0.0
+    for i in range(np.uint64(len(alpha))):
+        soft = 0.25 / costs[i] if problem.squared and costs[i] > 0.0 else 0.0
+        linear += alpha[i] - soft * alpha[i] * alpha[i]
+    return linear
+
+
 @jit(inner=True)
 def _measure(problem, point):
     """Write the margins of v into m; return the primal, the dual and the number of mistakes."""
-    rows, _, y, costs, _, squared = problem
-    loss, linear, mistakes = 0.0, 0.0, 0
-    square = 0.0
-    for j in range(len(point.v)):
-        square += point.v[j] * point.v[j]
-    for i in range(np.uint64(len(y))):
-        point.m[i] = m = y[i] * dot(rows, i, point.v)
-        mistakes += (m <= 0.0) & (costs[i] > 0.0)
-        short, a = max(1.0 - m, 0.0), point.alpha[i]
-        loss += costs[i] * (short * short if squared else short)
-        linear += a - (0.25 * a * a / costs[i] if squared and costs[i] > 0.0 else 0.0)
-    return 0.5 * square + loss, linear - 0.5 * square, mistakes
+    _look_along(problem.columns, problem.y, point.v, point.m)
+    square = 0.5 * product(point.v, point.v)
+    primal = square + _total_loss(problem, point.m)
+    dual = _linear_part(problem, point.alpha) - square
+    return primal, dual, count_mistakes(point.m, problem.costs)
 
 
 @jit()
@@ -144,7 +199,6 @@ def take_small_steps(problem, point, tol, most, first, log):
 
     With `first`, the corner is wide and w = v. Writes the same figures into `log` as the passes.
     """
-    rows, y = problem.rows, problem.y
     w, v, g = point.w, point.v, point.g
     numbers, counts, width = point.numbers, point.counts, len(point.w)
     if first:
@@ -153,9 +207,9 @@ def take_small_steps(problem, point, tol, most, first, log):
             w[j] = v[j]
             for k in range(width):
                 point.G[j, k] = 0.0
-        for i in range(np.uint64(len(y))):
+        for i in range(np.uint64(len(point.t))):
             point.inside[i], point.t[i] = 0, 0.0
-            point.m[i] = y[i] * dot(rows, i, w)
+        _look_along(problem.columns, problem.y, w, point.m)
         _move(problem, point, 0.0)
     for number in range(most):
         square, residual = 0.0, 0.0
@@ -177,68 +231,48 @@ def take_small_steps(problem, point, tol, most, first, log):
 
 @jit(inner=True)
 def _gap_of_dual(problem, point, dual):
-    """The relative gap between the weights v and the dual."""
-    rows, _, y, costs, _, squared = problem
-    primal = 0.0
-    for j in range(len(point.v)):
-        primal += 0.5 * point.v[j] * point.v[j]
-    for i in range(np.uint64(len(y))):
-        short = max(1.0 - y[i] * dot(rows, i, point.v), 0.0)
-        primal += costs[i] * (short * short if squared else short)
+    """The relative gap between the weights v and the dual. Overwrites t."""
+    _look_along(problem.columns, problem.y, point.v, point.t)
+    primal = 0.5 * product(point.v, point.v) + _total_loss(problem, point.t)
     return (primal - dual) / primal
 
 
 @jit(inner=True)
 def _corner(problem, point):
-    """The top of the smoothed corner, and how fast slopes change on it."""
+    """The corner as it is now."""
     if problem.squared:
-        return 1.0, 2.0
+        return Corner(1.0, 2.0, True)
     half = point.numbers[_WIDTH]
-    return 1.0 + half, 0.5 / half
+    return Corner(1.0 + half, 0.5 / half, False)
 
 
 @jit(inner=True)
 def _move(problem, point, tau):
     """Go on to the margins m + tau t, and compute all slopes there, and v."""
-    rows, _, y, costs, caps, squared = problem
-    alpha, m, t, inside, numbers, counts = (
-        point.alpha, point.m, point.t, point.inside, point.numbers, point.counts,
-    )  # fmt: skip
-    top, rate = _corner(problem, point)
-    loss, excess, changed, mistakes = 0.0, 0.0, 0, 0
+    rows, _, _, y, costs, caps, _ = problem
+    alpha, inside, numbers, counts = point.alpha, point.inside, point.numbers, point.counts
+    corner = _corner(problem, point)
+    loss, excess = pull_anew(corner, point.t, tau, costs, caps, point.m, point.pulls)
+    counts[_CHANGED] = follow(rows, y, point.pulls, point.flipped, alpha, point.v)
     within, flips = np.uint64(0), np.uint64(0)
-    for i in range(np.uint64(len(m))):
-        m[i] += tau * t[i]
-        mistakes += (m[i] <= 0.0) & (costs[i] > 0.0)
-        short = 1.0 - m[i]
-        a = min(max(rate * costs[i] * (top - m[i]), 0.0), caps[i])
-        cost = costs[i] * max(short, 0.0)
-        if squared:
-            loss += cost * max(short, 0.0)
-        else:
-            loss += cost
-            excess += cost - a * short
-        on = np.uint8((a > 0.0) & (a < caps[i]))
+    for i in range(np.uint64(len(alpha))):
+        on = np.uint8((alpha[i] > 0.0) & (alpha[i] < caps[i]))
         within += np.uint64(on)
         point.flipped[flips] = i
         flips += np.uint64(on != inside[i])
         inside[i] = on
-        if a != alpha[i]:
-            changed += 1
-            add(point.v, (a - alpha[i]) * y[i], rows, i)
-            alpha[i] = a
     numbers[_LOSS], numbers[_EXCESS] = loss, excess
     counts[_INSIDE], counts[_FLIPPED] = within, flips
-    counts[_CHANGED], counts[_MISTAKES] = changed, mistakes
+    counts[_MISTAKES] = count_mistakes(point.m, costs)
 
 
 @jit(inner=True)
 def _step(problem, point, allowed):
     """Take one step; return whether there was one that changed something."""
-    rows, y, costs = problem.rows, problem.y, problem.costs
+    rows, columns, y, costs = problem.rows, problem.columns, problem.y, problem.costs
     d, g, numbers, counts, width = point.d, point.g, point.numbers, point.counts, len(point.d)
     _update_sum(problem, point)
-    rate = _corner(problem, point)[1]
+    rate = _corner(problem, point).rate
     excess, wanted, part = numbers[_EXCESS], 1.0, 1.0
     if excess > 0.0:
         wanted = min(1.0, _SHARE * allowed / excess)
@@ -254,12 +288,12 @@ def _step(problem, point, allowed):
         if not _solve(point, rate / part):
             return False
         tau = 1.0
-        _look_along(rows, y, d, point.t)
+        _look_along(columns, y, d, point.t)
     else:
         numbers[_NEXT] = _SHARPEN
         if not _solve(point, rate):
             return False
-        _look_along(rows, y, d, point.t)
+        _look_along(columns, y, d, point.t)
         tau = _search(problem, point)
         if tau == 0.0:
             return False
@@ -270,13 +304,6 @@ def _step(problem, point, allowed):
     numbers[_WIDTH] *= part
     _move(problem, point, tau)
     return counts[_CHANGED] > 0
-
-
-@jit(inner=True)
-def _look_along(rows, y, d, t):
-    """T = y d.x for every example."""
-    for i in range(np.uint64(len(t))):
-        t[i] = y[i] * dot(rows, i, d)
 
 
 @jit(inner=True)
@@ -382,24 +409,15 @@ def _solve(point, rate):
 @jit(inner=True)
 def _search(problem, point):
     """How far to go along d, to where the slope of the objective is nearly 0; 0 if it rises."""
-    costs, caps = problem.costs, problem.caps
-    m, t = point.m, point.t
-    top, rate = _corner(problem, point)
-    first, linear, square = 0.0, 0.0, 0.0
-    for j in range(len(point.d)):
-        first += point.d[j] * point.g[j]
-        linear += point.w[j] * point.d[j]
-        square += point.d[j] * point.d[j]
+    costs, caps, corner = problem.costs, problem.caps, _corner(problem, point)
+    first, linear = product(point.d, point.g), product(point.w, point.d)
+    square = product(point.d, point.d)
     if not first < 0.0:
         return 0.0
     tau, low, high = 1.0, 0.0, math.inf
     for _ in range(_TRIALS):
-        slope, bend = linear + tau * square, square
-        for i in range(np.uint64(len(m))):
-            c = rate * costs[i]
-            a = min(max(c * (top - m[i] - tau * t[i]), 0.0), caps[i])
-            slope -= a * t[i]
-            bend += c * t[i] * t[i] if (a > 0.0) & (a < caps[i]) else 0.0
+        slope, bend = slope_along(corner, point.m, point.t, tau, costs, caps)
+        slope, bend = slope + linear + tau * square, bend + square
         if abs(slope) <= -_FLAT * first:
             break
         tau, low, high = next_trial(tau, low, high, slope, bend)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
+from widemargin.data.collector import uncollected
 from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
 from widemargin.data.readers.corpus import Corpus
@@ -297,9 +298,15 @@ class TaggerModel(Cacheless):
         n_jobs : int or None
             Number of threads; -1 for one per core. The tags do not depend on it.
         """
-        corpus = self.read_sentences(sentences)
-        flat = self.flat_tags(corpus, n_jobs)
-        return TagLists(flat[a:b] for a, b in pairwise(corpus.starts.tolist()))
+        columns = self.templates.columns.inputs
+        with uncollected():
+            corpus = corpus_of(sentences, None, columns, self.numbers, checked=False)
+            try:
+                flat = self.flat_tags(corpus, n_jobs)
+            except DataError:
+                corpus.check_cells()
+                raise
+            return TagLists(flat[a:b] for a, b in pairwise(corpus.starts.tolist()))
 
     def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
         """The share of tokens tagged correctly; tags as in `Tagger.fit`."""

@@ -95,12 +95,12 @@ class _Lab:
         async def route(request: Request) -> Response:
             given = await _read(request)
             try:
-                told = await self.turns.run(
+                body = await self.turns.run(
                     lambda stop: _text(_checked(work, given, stop)), lambda: _leaving(request)
                 )
             except BusyError:
-                told = _text({"error": "the lab is busy: try again"})
-                return Response(told, 429, {"Retry-After": "1"}, "application/json")
+                body = _text({"error": "the lab is busy: try again"})
+                return Response(body, 429, {"Retry-After": "1"}, "application/json")
             except StoppedError:
                 return Response(status_code=_CLOSED)
             except (DataError, ValueError) as error:
@@ -108,7 +108,7 @@ class _Lab:
             except Exception:  # details are printed here, and not sent to the page
                 traceback.print_exc(file=sys.stderr)
                 return JSONResponse({"error": "the lab failed: see its terminal"}, 500)
-            return Response(told, media_type="application/json")
+            return Response(body, media_type="application/json")
 
         return route
 

@@ -46,8 +46,8 @@ class Guard:
     def __init__(self, app: Any, hosts: Hosts, tokens: Tokens, framed: bool = False) -> None:
         self.app, self.hosts, self.tokens = app, hosts, tokens
         frames = "http://127.0.0.1:* http://localhost:*" if framed else "'none'"
-        told = {**_HEADERS, "Content-Security-Policy": _POLICY.format(frames)}
-        self._headers = [(name.lower().encode(), value.encode()) for name, value in told.items()]
+        fixed = {**_HEADERS, "Content-Security-Policy": _POLICY.format(frames)}
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in fixed.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request, or refuse it."""

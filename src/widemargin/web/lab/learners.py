@@ -27,8 +27,8 @@ class Field(NamedTuple):
             for known, _ in self.choices:
                 if value == known and isinstance(value, bool) == isinstance(known, bool):
                     return known
-            told = ", ".join(repr(known) for known, _ in self.choices)
-            raise DataError(f"{self.name}={value!r} must be one of {told}")
+            choices = ", ".join(repr(known) for known, _ in self.choices)
+            raise DataError(f"{self.name}={value!r} must be one of {choices}")
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not self.low <= value <= self.high:
             raise DataError(

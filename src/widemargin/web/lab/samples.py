@@ -131,11 +131,11 @@ def _projected(X: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, str]:
     largest = np.abs(directions).argmax(axis=1)
     directions = directions * np.sign(directions[np.arange(2), largest])[:, None]
     shares = values[:2] ** 2 / np.sum(values**2)
-    told = []
+    parts = []
     for word, direction, share in zip(("across", "upwards"), directions, shares, strict=True):
         strongest = np.argsort(-np.abs(direction))[:_NAMED]
         sum_of = " ".join(f"{direction[j]:+.2f} {short(names[j], 20)}" for j in strongest)
         more = " ..." if len(names) > _NAMED else ""
-        told.append(f"{word} {sum_of}{more} ({100 * share:.0f} % of the variance)")
+        parts.append(f"{word} {sum_of}{more} ({100 * share:.0f} % of the variance)")
     story = "the two main directions of the standardised columns: "
-    return scaled @ directions.T, story + "; ".join(told)
+    return scaled @ directions.T, story + "; ".join(parts)

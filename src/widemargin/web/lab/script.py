@@ -92,8 +92,8 @@ def _certified(choice: Choice) -> str:
     if choice.learner.kind in ("online", "svm"):
         return f"certify(X, y, bias={params.get('fit_intercept', True)!r})"
     names = ("kernel", "degree", "gamma", "coef0")
-    told = ", ".join(f"{name}={_value(params[name])}" for name in names if name in params)
-    return f"certify(X, y, {told})"
+    arguments = ", ".join(f"{name}={_value(params[name])}" for name in names if name in params)
+    return f"certify(X, y, {arguments})"
 
 
 def _array(name: str, values: list[Any]) -> list[str]:

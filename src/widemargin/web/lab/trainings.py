@@ -111,10 +111,10 @@ def train(
         # Compiling takes longer than the time limit of a run, so it is done before.
         work(choice, _tiny(len(placed.present)), frame, Watch(watch.stop, limited=False))
         _COMPILED.add(kind)
-    told = work(choice, placed, frame, watch)
+    result = work(choice, placed, frame, watch)
     watch.look()
     common = {"learner": choice.learner.name, "kind": choice.learner.kind}
-    return {**common, "classes": placed.present.tolist(), "values": dict(choice.values), **told}
+    return {**common, "classes": placed.present.tolist(), "values": dict(choice.values), **result}
 
 
 def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     data = certified(placed, bool(settings.fit_intercept), seconds=watch.patience)
     known = inspect_run(model, placed.X, placed.y, data if isinstance(data, Certificate) else None)
     return {
-        **_told_steps(choice, made, order, placed, history),
+        **_steps_json(choice, made, order, placed, history),
         "mistakes": mistakes_along(
             made, order, placed.codes, scores, settings.ties == "mistake"
         ).tolist(),
@@ -185,7 +185,7 @@ def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
         model, placed.X, placed.y, data if isinstance(data, Certificate) else None
     )
     return {
-        **_told_steps(choice, made, order, placed, model.history),
+        **_steps_json(choice, made, order, placed, model.history),
         # The rule corrects only mistakes.
         "mistakes": (made.born[1:] - 1).astype(int).tolist(),
         "support": model.support.index.tolist(),
@@ -280,7 +280,7 @@ def _tiny(classes: int) -> Placed:
     return Placed(X, list(range(classes)), np.arange(classes), codes)
 
 
-def _told_steps(
+def _steps_json(
     choice: Choice, made: Corrections, order: np.ndarray, placed: Placed, history: History
 ) -> dict[str, Any]:
     """What the page needs to replay a run step by step."""

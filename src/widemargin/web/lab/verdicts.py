@@ -46,17 +46,17 @@ def verdict_of(found: Any, placed: Placed) -> dict[str, Any] | None:
     if found is None:
         return None
     if isinstance(found, Certificate):
-        return _told(found, np.arange(len(placed.codes)), placed.present)
+        return _certificate_json(found, np.arange(len(placed.codes)), placed.present)
     parts = []
     for pair, part in found.parts.items():
         rows = np.flatnonzero(np.isin(placed.codes, pair))
-        parts.append(_told(part, rows, placed.present[list(pair)]))
+        parts.append(_certificate_json(part, rows, placed.present[list(pair)]))
     return {"verdict": found.verdict, "parts": parts}
 
 
-def _told(found: Certificate, rows: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
+def _certificate_json(found: Certificate, rows: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
     """One certificate; `rows` are the points that it is about."""
-    told: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "verdict": found.verdict,
         "classes": classes.tolist(),
         "found_by": found.found_by,
@@ -71,10 +71,10 @@ def _told(found: Certificate, rows: np.ndarray, classes: np.ndarray) -> dict[str
         "fractions": [str(share) for share in found.shares],
     }
     if not found.gram:
-        told["separator"] = None if found.w is None else [*map(float, found.w), float(found.b)]
+        shown["separator"] = None if found.w is None else [*map(float, found.w), float(found.b)]
         best = found.extended_evidence
-        told["best"] = None if best is None else [*map(float, best.w), float(best.b)]
-    return told
+        shown["best"] = None if best is None else [*map(float, best.w), float(best.b)]
+    return shown
 
 
 def run_of(known: RunCertificate) -> dict[str, Any]:

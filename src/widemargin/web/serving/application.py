@@ -133,8 +133,8 @@ class Application:
             return refusal(error.status, str(error), request, **error.more)
         if isinstance(error, DataError):
             return self.failure(request, unreadable(error))
-        told = "".join(traceback.format_exception(error))
-        print(f"widemargin: request {request.id}: {told}", file=sys.stderr, flush=True)
+        trace = "".join(traceback.format_exception(error))
+        print(f"widemargin: request {request.id}: {trace}", file=sys.stderr, flush=True)
         return refusal(500, "internal error; see the server's log", request)
 
     def _plain(self, request: Request) -> Answer:
@@ -209,8 +209,8 @@ class Application:
         def work() -> bytes:
             examples = asked.read(body, format, limits)
             request.rows = examples.n
-            told = plain_json(asked.explain(examples, top or 10, token))
-            return b"%b%b" % (self._heads[served.name], told[1:].encode())
+            text = plain_json(asked.explain(examples, top or 10, token))
+            return b"%b%b" % (self._heads[served.name], text[1:].encode())
 
         def done(found: Any) -> None:
             failed = isinstance(found, BaseException)

@@ -174,7 +174,7 @@ def only_chunk(chunks: list[Chunk]) -> Any:
     return chunk
 
 
-def told(explanation: Explanation) -> dict[str, Any]:
+def explanation_json(explanation: Explanation) -> dict[str, Any]:
     """An explanation as JSON."""
     reasons = [
         {

@@ -121,14 +121,14 @@ class Answer:
 
 def refusal(status: int, message: str, request: Request | None = None, **more: Any) -> Answer:
     """An error answer, with the reason in one line."""
-    told = {"error": message, **more}
+    body = {"error": message, **more}
     if request is not None:
-        told["id"] = request.id
+        body["id"] = request.id
         if request.model:
-            told |= {"model": request.model, "digest": request.digest}
+            body |= {"model": request.model, "digest": request.digest}
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if status in (429, 503):
         headers = ((b"retry-after", b"1"),)
     elif status == 401:
         headers = ((b"www-authenticate", b"Bearer"),)
-    return Answer(status, plain_json(told).encode("utf-8", "replace"), headers=headers)
+    return Answer(status, plain_json(body).encode("utf-8", "replace"), headers=headers)

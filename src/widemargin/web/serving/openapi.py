@@ -21,8 +21,8 @@ _ERRORS = {
 }
 
 
-def _option(name: str, kind: str, told: str) -> dict[str, Any]:
-    return {"name": name, "in": "query", "description": told, "schema": {"type": kind}}
+def _option(name: str, kind: str, text: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": text, "schema": {"type": kind}}
 
 
 #: The options of predictions and of explanations.
@@ -103,8 +103,8 @@ def _get(summary: str, content_type: str = "application/json") -> dict[str, Any]
     return {"get": {"summary": summary, "responses": {"200": _response("OK", content)}}}
 
 
-def _response(told: str, content: dict[str, Any]) -> dict[str, Any]:
-    return {"description": told, "content": content}
+def _response(text: str, content: dict[str, Any]) -> dict[str, Any]:
+    return {"description": text, "content": content}
 
 
 def _post(
@@ -115,7 +115,7 @@ def _post(
 
     bodies: dict[str, Any] = {name: {} for name in model["content_types"]}
     bodies["application/json"] = {"example": model["sample"]}
-    errors = {status: _response(told, content("Error")) for status, told in _ERRORS.items()}
+    errors = {status: _response(text, content("Error")) for status, text in _ERRORS.items()}
     return {
         "post": {
             "summary": summary,

@@ -16,7 +16,14 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.models.kernel import KernelModel
 from widemargin.models.multilabel import MultilabelModel
-from widemargin.web.serving.askable import Askable, Want, only_chunk, only_one, plain_json, told
+from widemargin.web.serving.askable import (
+    Askable,
+    Want,
+    explanation_json,
+    only_chunk,
+    only_one,
+    plain_json,
+)
 from widemargin.web.serving.bodies import SOURCE, Examples
 
 #: More reasons than any text has: only the strongest are returned, but highlighting needs all.
@@ -95,8 +102,8 @@ class RowsModel(Askable):
         raw = self.raw(examples.form, examples.items)
         if isinstance(self.model, KernelModel):
             asked = raw if self.encoder() is None else self.rows(raw)
-            return told(self.model.explain(asked, top, first=1))
-        whole = told(self.model.explain(self.to_explain(raw), _ALL))
+            return explanation_json(self.model.explain(asked, top, first=1))
+        whole = explanation_json(self.model.explain(self.to_explain(raw), _ALL))
         marks = self.marks(examples, whole["reasons"])
         return {**whole, "reasons": whole["reasons"][:top], **marks}
 

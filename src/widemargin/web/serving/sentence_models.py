@@ -13,7 +13,14 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.feature_dicts import feature_columns
 from widemargin.structured.sentences import corpus_of
-from widemargin.web.serving.askable import Askable, Want, finite, only_one, plain_json, told
+from widemargin.web.serving.askable import (
+    Askable,
+    Want,
+    explanation_json,
+    finite,
+    only_one,
+    plain_json,
+)
 from widemargin.web.serving.bodies import SOURCE, Examples, Refused
 
 
@@ -185,7 +192,7 @@ class TaggerAsked(SentenceModel):
             "tags": self.model.flat_tags(corpus),
             "margins": [finite(margin) for margin in margins.tolist()],
             "token": place + 1,
-            **told(self.model.explain(corpus[0], place, top)),
+            **explanation_json(self.model.explain(corpus[0], place, top)),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -240,8 +247,8 @@ class ParserAsked(SentenceModel):
             "labels": trees.labels,
             "margins": [finite(margin) for margin in margins.tolist()],
             "token": place + 1,
-            **told(self.model.explain(words, place, top, **tags)),
-            "label": told(self.model.explain_label(words, place, top, **tags)),
+            **explanation_json(self.model.explain(words, place, top, **tags)),
+            "label": explanation_json(self.model.explain_label(words, place, top, **tags)),
         }
 
     def describe(self) -> dict[str, Any]:

@@ -157,7 +157,7 @@ class Supervisor:
             number = self._workers.pop(process, None)
             if number is None:
                 continue
-            self._tell(event="worker ended", process=process, status=status)
+            self._log(event="worker ended", process=process, status=status)
             if time.monotonic() - began < _SHORT:
                 time.sleep(_SHORT)
             _, read = self._start(listening, number)
@@ -192,7 +192,7 @@ class Supervisor:
                 fresh.append(load_served(served.path, served.name))
             except (DataError, ModelFileError, OSError, ValueError) as error:
                 self._bad[served.path] = version
-                self._tell(event="model refused", model=served.name, error=str(error))
+                self._log(event="model refused", model=served.name, error=str(error))
         if fresh:
             self._take_over({served.name: served for served in fresh}, listening)
 
@@ -207,19 +207,19 @@ class Supervisor:
             self._models, self._workers = before, old
             for served in fresh.values():
                 self._bad[served.path] = served.version
-            self._tell(event="takeover failed", models=list(fresh))
+            self._log(event="takeover failed", models=list(fresh))
             return
         for process in old:
             self._retired.add(process)
             _kill(process, RETIRE)
-        told = {name: served.digest for name, served in fresh.items()}
-        self._tell(event="models taken over", models=told)
+        digests = {name: served.digest for name, served in fresh.items()}
+        self._log(event="models taken over", models=digests)
 
-    def _tell(self, **told: Any) -> None:
+    def _log(self, **facts: Any) -> None:
         """Log an event."""
         if self._settings.log is not None:
             shown = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            os.write(self._settings.log, (json.dumps({"time": shown, **told}) + "\n").encode())
+            os.write(self._settings.log, (json.dumps({"time": shown, **facts}) + "\n").encode())
 
 
 def _tell_begun(write: int) -> None:

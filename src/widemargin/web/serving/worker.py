@@ -92,7 +92,7 @@ class Worker:
         self._models, self._settings, self._counters = models, settings, counters
         self._takeovers = takeovers
         self._connections: set[Connection] = set()
-        self._told = 0
+        self._message = 0
         self._end = asyncio.Event()
 
     def run(self, listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -108,8 +108,8 @@ class Worker:
 
     async def _until_signal(self, listening: socket.socket, ready: Callable[[], None]) -> None:
         loop, parent = asyncio.get_running_loop(), os.getppid()
-        for told in (STOP, RETIRE):
-            loop.add_signal_handler(told, self.tell, told)
+        for message in (STOP, RETIRE):
+            loop.add_signal_handler(message, self.tell, message)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor handles it
         serving = asyncio.ensure_future(self.serve(listening, ready))
         while not serving.done():
@@ -118,10 +118,10 @@ class Worker:
                 self.tell(STOP)
         serving.result()
 
-    def tell(self, told: int) -> None:
+    def tell(self, message: int) -> None:
         """Start to shut down."""
-        if self._told != STOP:
-            self._told = told
+        if self._message != STOP:
+            self._message = message
         self._end.set()
 
     async def serve(self, listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -162,7 +162,7 @@ class Worker:
         """End what takes too long."""
         while True:
             await asyncio.sleep(_LOOK)
-            idle = _RETIRED_IDLE if self._told else IDLE
+            idle = _RETIRED_IDLE if self._message else IDLE
             for connection in list(self._connections):
                 connection.look(time.monotonic(), idle)
 
@@ -170,7 +170,7 @@ class Worker:
         """Wait until all connections have closed, at most for the grace period."""
         until = time.monotonic() + self._settings.grace
         while self._connections and time.monotonic() < until:
-            if self._told == STOP:
+            if self._message == STOP:
                 for connection in list(self._connections):
                     if connection.idle:
                         connection.close()
