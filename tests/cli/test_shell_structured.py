@@ -421,6 +421,12 @@ def test_wrong_usage(words, message):
     assert message in run(*words, code=2).output
 
 
+def test_only_taggers_are_compared_with_a_column(folder):
+    run(*PARSER, "train.conllu", "--model", "p.wm", "--quiet")
+    said = run("test", "p.wm", "dev.conllu", "--column", "upos", code=2).output
+    assert "--column is for taggers: it has no effect for this parser" in said
+
+
 def test_models_of_one_kind_do_not_do_for_another(folder):
     run(*TAGGER, "--column", "upos", "train.conllu", "--model", "tag.wm", "--quiet")
     (folder / "t.svm").write_text("1 1:1\n-1 2:1\n")
