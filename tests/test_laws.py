@@ -743,6 +743,8 @@ def test_dicts_one_by_one_are_rows_one_by_one_to_the_bit(name, data):
     for kept in ("W", "U", "clock"):
         one, other = getattr(dicts.model_.state, kept), getattr(rows.model_.state, kept)
         np.testing.assert_array_equal(one, other)
+    losses = rows.history_["loss"].sum() / len(y)  # there is none before the second class
+    np.testing.assert_allclose(dicts.history_["loss"], losses, rtol=1e-9)
     answers = [dicts.predict_one({f"x{j}": v for j, v in enumerate(x)}) for x in X]
     assert answers == rows.predict(stored(X)).tolist()
 
@@ -761,6 +763,7 @@ def test_rows_one_by_one_are_all_rows_to_the_bit(name, data):
         one, other = getattr(single.model_.state, kept), getattr(whole.model_.state, kept)
         np.testing.assert_array_equal(one, other)
     assert single.mistakes_ == whole.mistakes_
+    np.testing.assert_allclose(single.history_["loss"].mean(), whole.history_["loss"], rtol=1e-9)
     np.testing.assert_array_equal(single.predict(form(X)), whole.predict(form(X)))
 
 
@@ -957,8 +960,11 @@ def test_a_proof_of_inseparability_is_given_only_where_it_holds():
         warnings.simplefilter("ignore")
         learner = Perceptron(shuffle=False, epochs=50).fit(exclusive_or, [0, 1, 1, 0])
         inexact = Perceptron(shuffle=False, epochs=50).fit(exclusive_or * 0.1, [0, 1, 1, 0])
+        thirds = Perceptron(shuffle=False, epochs=50, fit_intercept=1 / 3)
+        thirds.fit(exclusive_or, [0, 1, 1, 0])
     assert learner.history_.cycle.proof
     assert inexact.history_.cycle is None or not inexact.history_.cycle.proof
+    assert not thirds.history_.cycle.proof  # the constant feature was rounded
 
 
 @given(data=st.data())

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self, get_args
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, get_args
 
 import numpy as np
 
@@ -51,7 +52,15 @@ _OTHERWISE = {
     "alpha": "it has no penalty: OnlineLogistic has 'l2', and SVMs have 'C'",
     "penalty": "it has no penalty: OnlineLogistic has 'l2', and SVMs have 'C'",
 }
+_Settings = TypeVar("_Settings", bound="_CanBeChecked")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class _CanBeChecked(Protocol):
+    """Settings that can be validated."""
+
+    def check(self) -> None:
+        """Raise a ValueError unless all settings are valid."""
 
 
 def is_number(value: Any) -> bool:
@@ -218,6 +227,17 @@ def check_seconds(name: str, value: Any) -> None:
         _refuse(name, value, "a positive number", "None")
 
 
+def seconds_limit(max_seconds: float | None) -> float:
+    """The number of seconds after which to stop; infinity if there is no limit.
+
+    Examples
+    --------
+    >>> seconds_limit(None), seconds_limit(3)
+    (inf, 3.0)
+    """
+    return math.inf if max_seconds is None else float(max_seconds)
+
+
 def check_constant(name: str, value: Any, *words: str) -> None:
     """Reject a value other than True (1), False (none), a number, or one of the words.
 
@@ -346,6 +366,22 @@ def _defaults_of(kind: type) -> dict[str, Any]:
     from inspect import signature
 
     return {name: one.default for name, one in signature(kind).parameters.items()}
+
+
+def settings_from(kind: type[_Settings], params: Mapping[str, Any], **more: Any) -> _Settings:
+    """The settings that are among the parameters of a learner, and `more`; they are validated.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass whose fields are settings, with a method `check`.
+    params : dict
+        The parameters; those that are not fields of `kind` are left out.
+    """
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    settings = kind(**{**{name: params[name] for name in params if name in names}, **more})
+    settings.check()
+    return settings
 
 
 def refuse_unused(given: Mapping[str, Any], uses: Mapping[str, Use]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
@@ -61,14 +62,34 @@ def run_all(
         wait(waiting)
 
 
+def map_in_order(work: Callable[[Any], Any], items: Iterable[Any], threads: int) -> Iterator[Any]:
+    """Call `work` on items in parallel, a few ahead, and yield the results in order.
+
+    The threads are kept for later calls: a stream reads many small windows. They are not those of
+    `run_all`, which may compute while these wait for a file.
+    """
+    if threads == 1:
+        yield from map(work, items)
+        return
+    pool = _kept(("reading", threads), threads)
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            # One more than the number of threads, so that none waits for the consumer.
+            while len(waiting) > threads + 1:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+        wait(waiting)
+
+
 def _pool(threads: int) -> ThreadPoolExecutor:
     """A persistent thread pool: starting threads costs as much as a short piece of work."""
     return _kept(threads, threads)
-
-
-def reading_pool(threads: int) -> ThreadPoolExecutor:
-    """The persistent thread pool of the readers, which may wait while other threads compute."""
-    return _kept(("reading", threads), threads)
 
 
 def _kept(name: Any, threads: int) -> ThreadPoolExecutor:

@@ -230,6 +230,20 @@ def test_class_weights_count_in_streams_as_in_partial_fit():
         learned(Perceptron(class_weight={0: -1.0}), *examples(9, 2)[:2])
 
 
+@pytest.mark.parametrize("max_seconds", [None, 1e9])  # without the epoch driver, and with it
+def test_class_weights_may_name_classes_that_come_later(max_seconds):
+    X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["ham", "eggs", "ham"]
+    weights = {"spam": 5.0, "ham": 2.0}
+    learner = Perceptron(class_weight=weights, max_seconds=max_seconds, shuffle=False)
+    learner.partial_fit(X, y).partial_fit(X, ["spam", "ham", "eggs"])
+    priced = Perceptron(shuffle=False)
+    for labels in (y, ["spam", "ham", "eggs"]):
+        priced.partial_fit(X, labels, sample_weight=[weights.get(label, 1.0) for label in labels])
+    np.testing.assert_array_equal(learner.coef_, priced.coef_)
+    with pytest.raises(ValueError, match="'spam', which is not a class"):
+        Perceptron(class_weight=weights).fit(X, y)
+
+
 # Refusals, also when everything was made ready before
 
 

@@ -28,8 +28,8 @@ from widemargin.linear_svm.interior_point import QuadraticProgram, solve_qp
 from widemargin.linear_svm.newton_dual import DualBlock, maximise_block
 from widemargin.linear_svm.policy import StepPolicy
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
+from widemargin.linear_svm.shrinking import stirred
 from widemargin.loops.svm.dual import ShortPasses, dual_pass, short_passes
-from widemargin.online.orders import stirred
 
 LOSSES = ("hinge", "squared_hinge")
 FORMS = {"dense": np.asarray, "sparse": scipy.sparse.csr_matrix}

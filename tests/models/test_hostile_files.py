@@ -588,9 +588,9 @@ ROWS, LABELS = "training.log.example", "training.log.label"
         lambda arrays, about: about.update(logged=False, keep="last"),
         lambda arrays, about: arrays.update({LABELS: arrays[LABELS] + 3}),
         lambda arrays, about: arrays.update({"training.before": np.zeros(3)}),
-        lambda arrays, about: about["training"].update(chance=7),
-        lambda arrays, about: about["training"].update(chance={}),
-        lambda arrays, about: about["training"]["chance"].update(epoch=7),
+        lambda arrays, about: about["training"].update(generators=7),
+        lambda arrays, about: about["training"].update(generators={}),
+        lambda arrays, about: about["training"]["generators"].update(epoch=7),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path):
@@ -605,11 +605,11 @@ def test_a_checkpoint_that_does_not_fit_is_refused(forge, monkeypatch, tmp_path)
 #: How forged checkpoints of kernel perceptrons differ from true ones.
 TRAINING = [
     *({"done": one} for one in ("1", [1], -1, 0.0, None, True)),
-    *({"heard": one} for one in ("1", -1)),
-    *({"chance": one} for one in (7, {})),
+    *({"logs_scored": one} for one in ("1", -1)),
+    *({"generators": one} for one in (7, {})),
     {"generator": 7},
 ]
-LOGS = [{name: one} for name in ("logs", "owed") for one in (7, ["1"], [-1], [1 << 40], [0.0])]
+LOGS = [{name: one} for name in ("logs", "pending") for one in (7, ["1"], [-1], [1 << 40], [0.0])]
 
 
 @pytest.mark.parametrize("how", [{}, {"budget": 4}, {"epochs": 1}], ids=str)

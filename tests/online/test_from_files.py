@@ -138,7 +138,7 @@ def test_a_bad_line_is_skipped_once_however_often_it_is_read(name, shuffle, tmp_
         file.write(bad)
     files = Files(files.paths, replace(files.options, skip_bad=1, block=150))
     state, _ = learned_from_files(files, encoding, how)
-    assert files.patience.skipped == 1
+    assert len(files.skipped.lines) == 1
     assert state.seen == 3 * data.rows.n
     with open(files.paths[0], "a") as file:
         file.write(bad)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from widemargin.data.rows import Rows
-from widemargin.online.reservoir import Batch, Reservoir
+from widemargin.online.reservoir import Reservoir, RowBatch
 
 CLASSES = np.array(["a", "b"])
 
@@ -14,7 +14,7 @@ def batch(first, n, weights=None):
     """Rows that tell their numbers, from `first` on."""
     numbers = np.arange(first, first + n)
     matrix = scipy.sparse.csr_matrix(numbers[:, None] + 1.0)
-    return Batch(Rows.of(matrix), (numbers % 2).astype(np.int64), weights)
+    return RowBatch(Rows.of(matrix), (numbers % 2).astype(np.int64), weights)
 
 
 def numbers(found):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -22,7 +22,7 @@ from widemargin.online.held_out import HeldOut
 from widemargin.online.learn import learn
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
-from widemargin.parameters import Use
+from widemargin.parameters import Use, settings_from
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import Watcher
@@ -247,8 +247,4 @@ def _held_out(data: Encoded | None, bias: float) -> HeldOut | None:
 
 def settings_of(model: LinearModel, **changed: Any) -> Settings:
     """The settings that a model was trained with, with some changes; they are validated."""
-    known = {field.name for field in fields(Settings)}
-    given = {name: value for name, value in model.params.items() if name in known}
-    settings = Settings(**{**given, "rule": model.rule, **changed})
-    settings.check()
-    return settings
+    return settings_from(Settings, model.params, **{"rule": model.rule, **changed})

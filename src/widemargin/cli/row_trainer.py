@@ -145,7 +145,7 @@ class RowTrainer(Trainer):
 
     def describe_result(self, model: Any) -> Section:
         """The number of bad lines that were skipped."""
-        skipped = 0 if self.files is None else self.files.patience.skipped
+        skipped = 0 if self.files is None else len(self.files.skipped.lines)
         if not skipped:
             return NOTHING
         return Section({"skipped_lines": skipped}, [f"bad lines skipped: {skipped}"])

@@ -36,8 +36,8 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.distribute.first_pass import Loaded, order_generator
 from widemargin.distribute.mixing import DENSE, MERGED, Weights, merged
 from widemargin.linear_svm.problem import BinarySVM
+from widemargin.linear_svm.shrinking import stirred
 from widemargin.loops.svm.dual import dual_pass
-from widemargin.online.orders import stirred
 from widemargin.online.passes import explain_bad_score
 
 #: Passes over a partition in a round, besides those that measure and pull. More passes save

@@ -87,7 +87,7 @@ class FilePartition(Partition):
     def read(self, *data: Any) -> ReadPartition:
         """Read the parts in order."""
         files = Files(list(dict.fromkeys(map(_path_of, self.parts))), self.options)
-        return ReadPartition(joined(self._chunks(files), self._expected), files.patience.known)
+        return ReadPartition(joined(self._chunks(files), self._expected), files.skipped.lines)
 
     def _chunks(self, files: Files) -> Iterator[Chunk]:
         for part in self.parts:

@@ -15,6 +15,7 @@ from widemargin.distribute.mixing import Weights, count_right
 from widemargin.distribute.svm_training import SVMTraining
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.online.state import State
+from widemargin.parameters import seconds_limit
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.run import Run, Stops, Watch
@@ -71,7 +72,7 @@ class SVMFit(PartitionFit):
             state = State.begin(W, "last", joint=True, own=True)
         rows = [fact.rows for fact in ready.facts]
         training = SVMTraining(self.engine, ready.loaded, rows, state, settings, self.seed)
-        longest = math.inf if settings.max_seconds is None else float(settings.max_seconds)
+        longest = seconds_limit(settings.max_seconds)
         stops = Stops(int(settings.epochs), tol=float(settings.tol), max_seconds=longest)
         found = Run(training, stops, watch=watch, checkpoints=checkpoints).finish()
         certificate = training.certify(np.asarray(self.classes))

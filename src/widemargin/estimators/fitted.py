@@ -176,6 +176,11 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         shown = self.__sklearn_is_fitted__() and hasattr(self.model_, "_repr_html_")
         return diagram + self.model_._repr_html_() if shown else diagram
 
+    def _names_in(self) -> list[str] | None:
+        """The names of the columns learned from, if they had names."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
     def _generator(self) -> np.random.Generator:
         """A random generator seeded by `random_state`."""
         seed = self.random_state

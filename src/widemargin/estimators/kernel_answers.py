@@ -83,6 +83,15 @@ class KernelAnswers(FittedClassifier):
         other.model_ = self._fitted().with_kernel(function)
         return other
 
+    def restore(self, model: KernelModel) -> Self:
+        """Adopt a model that was read from a file."""
+        self.model_ = model
+        if not model.kernel.on_objects:
+            self.n_features_in_ = model.width
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        return self
+
     # Learned attributes
 
     @property

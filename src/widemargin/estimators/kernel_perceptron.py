@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ from widemargin.online.label_runs import warn_of_runs
 from widemargin.online.mistake_log import Correction
 from widemargin.online.orders import Shuffle
 from widemargin.online.rules import Eta
-from widemargin.parameters import changed, refuse_unused
+from widemargin.parameters import changed, refuse_unused, settings_from
 from widemargin.separability.kernel_trainings import begin_kernel_run
 from widemargin.training.checkpoints import digest_of, open_checkpoints
 from widemargin.training.progress import watched
@@ -63,7 +63,8 @@ class KernelPerceptron(KernelAnswers):
         be vectors or any other objects.
     degree, gamma, coef0, sigma
         Parameters of the kernel, see `widemargin.kernels.kernel.make_kernel`. gamma may be "scale"
-        or "auto"; sigma can be given instead of gamma and means gamma = 1 / (2 sigma^2).
+        or "auto"; sigma can be given instead of gamma and means gamma = 1 / (2 sigma^2). Unlike
+        KernelSVM, for "poly" the defaults are gamma 1 and coef0 1.
     rule : {"perceptron", "margin", "pa", "pa1", "pa2"}
         When to update and by how much, as for `Perceptron`.
     keep : {"average", "last", "vote"}
@@ -252,12 +253,11 @@ class KernelPerceptron(KernelAnswers):
 
     def _adopt(self, model: KernelModel) -> None:
         """Store the trained model."""
-        names = getattr(self, "feature_names_in_", None)
         self.model_ = replace(
             model,
             learner=type(self).__name__,
             params=self.get_params(deep=False),
-            feature_names=None if names is None else list(names),
+            feature_names=self._names_in(),
         )
 
     def _task(self, X: Any, codes: np.ndarray, X_val: Any) -> dict[str, Any]:
@@ -277,15 +277,6 @@ class KernelPerceptron(KernelAnswers):
         other.keep = keep
         other.model_ = self._fitted().using(keep)
         return other
-
-    def restore(self, model: KernelModel) -> Self:
-        """Adopt a model that was read from a file."""
-        self.model_ = model
-        if not model.kernel.on_objects:
-            self.n_features_in_ = model.width
-        if model.feature_names is not None:
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
-        return self
 
     @property
     def mistakes_(self) -> int:
@@ -311,8 +302,4 @@ class KernelPerceptron(KernelAnswers):
 
     def _settings(self) -> KernelSettings:
         """The parameters as validated settings."""
-        names = {field.name for field in fields(KernelSettings)}
-        params = self.get_params(deep=False)
-        settings = KernelSettings(**{name: params[name] for name in params if name in names})
-        settings.check()
-        return settings
+        return settings_from(KernelSettings, self.get_params(deep=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,9 +22,8 @@ from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.kernel_machines.svm.probabilities import PairSigmoids, fit_pair_sigmoids
 from widemargin.kernel_machines.svm.solve import KernelDualStart
 from widemargin.loops.ahead import compile_ahead
-from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import check_classes
-from widemargin.parameters import changed, refuse_unused
+from widemargin.parameters import changed, refuse_unused, settings_from
 from widemargin.threads import thread_count
 from widemargin.training.progress import watched
 
@@ -62,6 +61,7 @@ class KernelSVM(KernelAnswers):
     degree, gamma, coef0, sigma
         Parameters of the kernel. gamma may be "scale" (1 / (features x variance)) or "auto"
         (1 / features); sigma can be given instead of gamma and means gamma = 1 / (2 sigma^2).
+        Unlike KernelPerceptron, the defaults are those of scikit-learn's SVC.
     tol : float
         Largest violation of the optimality conditions at which to stop.
     multiclass : {"ovo", "ovr"}
@@ -94,7 +94,8 @@ class KernelSVM(KernelAnswers):
     n_jobs : int or None
         Number of threads, each with one BLAS thread. The result does not depend on it.
     random_state : int, Generator or None
-        Seed of the folds for `probability` and of `validation`; nothing else is random.
+        Seed of the folds for `probability` and of `validation`. Landmarks are drawn with a fixed
+        seed, so this does not change them.
     progress : bool or None
         Whether to show a progress line; None: only on a terminal.
 
@@ -167,9 +168,7 @@ class KernelSVM(KernelAnswers):
             After Ctrl-C, the solution found so far is stored before KeyboardInterrupt is raised.
         """
         params = self.get_params(deep=False)
-        known = {field.name for field in fields(KernelSVMSettings)}
-        settings = KernelSVMSettings(**{name: params[name] for name in params if name in known})
-        settings.check()
+        settings = settings_from(KernelSVMSettings, params)
         refuse_unused(changed(settings), settings.uses())
         X, y = self._validate(X, y)
         classes, codes = encode_labels(y)
@@ -190,11 +189,10 @@ class KernelSVM(KernelAnswers):
                 start=self._start(classes, codes),
                 watch=watch,
             )
-        names = getattr(self, "feature_names_in_", None)
         self.model_ = replace(
             trained.model,
             params=params,
-            feature_names=None if names is None else list(names),
+            feature_names=self._names_in(),
         )
         self._last = (classes, codes, trained.start)
         self._steps = trained.steps
@@ -251,15 +249,6 @@ class KernelSVM(KernelAnswers):
     def dual_coef_(self) -> np.ndarray:
         """The signed dual values of the support vectors (columns)."""
         return self._fitted().dual_coef
-
-    def restore(self, model: KernelSVMModel) -> Self:
-        """Adopt a model that was read from a file."""
-        self.model_ = model
-        if not model.kernel.on_objects:
-            self.n_features_in_ = model.width
-        if model.feature_names is not None:
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
-        return self
 
     def _start(self, classes: np.ndarray, codes: np.ndarray) -> KernelDualStart | None:
         """The dual values of the last fit, if this one can start from them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -43,7 +43,7 @@ from widemargin.online.orders import generator_of
 from widemargin.online.rules import uses_of_rule
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
-from widemargin.parameters import changed, check_choice, refuse_unused
+from widemargin.parameters import changed, check_choice, refuse_unused, settings_from
 from widemargin.separability.linear_trainings import begin_run
 from widemargin.threads import thread_count
 from widemargin.training.checkpoints import digest_of, open_checkpoints
@@ -321,11 +321,7 @@ class LinearLearner(LinearAnswers):
             params = self.get_params(deep=False)
             rule = params.get("rule", self._rules[0])
             check_choice("rule", rule, self._rules)
-            names = {field.name for field in fields(Settings)}
-            given = {name: value for name, value in params.items() if name in names}
-            settings = Settings(**{**given, "rule": rule})
-            settings.check()
-            self._checked = settings
+            self._checked = settings_from(Settings, params, rule=rule)
         return self._checked
 
     def _forget_preparations(self) -> None:
@@ -433,7 +429,6 @@ class LinearLearner(LinearAnswers):
         **more: Any,
     ) -> LinearModel:
         """Build the model from the trained state."""
-        names = getattr(self, "feature_names_in_", None)
         given = {
             "classes": classes,
             "state": state,
@@ -442,7 +437,7 @@ class LinearLearner(LinearAnswers):
             "learner": type(self).__name__,
             "params": self.get_params(deep=False),
             "history": history,
-            "feature_names": None if names is None else list(names),
+            "feature_names": self._names_in(),
             "generator_state": rng.bit_generator.state,
         }
         return LinearModel(**{**given, **more})

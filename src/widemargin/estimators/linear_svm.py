@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_sv
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes
-from widemargin.parameters import changed, refuse_unused
+from widemargin.parameters import changed, refuse_unused, settings_from
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 
@@ -215,7 +215,6 @@ class LinearSVM(LinearAnswers):
                 start=start,
                 watch=watch,
             )
-        names = getattr(self, "feature_names_in_", None)
         self.model_ = LinearModel(
             classes=classes,
             state=trained.state,
@@ -225,7 +224,7 @@ class LinearSVM(LinearAnswers):
             learner=type(self).__name__,
             params=params,
             history=trained.history,
-            feature_names=None if names is None else list(names),
+            feature_names=self._names_in(),
             certificate=trained.certificate,
         )
         if watch.interrupted:
@@ -235,10 +234,7 @@ class LinearSVM(LinearAnswers):
 
     def _settings(self) -> SVMSettings:
         """The parameters as validated settings."""
-        params = self.get_params(deep=False)
-        known = {field.name for field in fields(SVMSettings)}
-        settings = SVMSettings(**{name: params[name] for name in params if name in known})
-        settings.check()
+        settings = settings_from(SVMSettings, self.get_params(deep=False))
         refuse_unused(changed(settings), settings.uses())
         return settings
 

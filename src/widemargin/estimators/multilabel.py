@@ -193,7 +193,6 @@ def _warn_of_constant_labels(labels: LabelSets) -> None:
 
 def _adopt(learner: Any, labels: LabelSets, each: list[Any]) -> None:
     """Store the trained models."""
-    names = getattr(learner, "feature_names_in_", None)
     learner._each = each
     learner.model_ = MultilabelModel(
         classes=labels.classes,
@@ -201,5 +200,5 @@ def _adopt(learner: Any, labels: LabelSets, each: list[Any]) -> None:
         kind=labels.kind,
         learner=type(learner).__name__,
         params=learner.get_params(deep=False),
-        feature_names=None if names is None else list(names),
+        feature_names=learner._names_in(),
     )

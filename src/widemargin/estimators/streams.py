@@ -192,7 +192,8 @@ class StreamLearner(LinearLearner):
 
 def _count(history: History, tallies: Sequence[Tally], seen: int) -> None:
     """Update the single row of a stream's history."""
-    mistakes, updates, loss = map(sum, zip(*(tally[:3] for tally in tallies), strict=True))
+    mistakes, updates = (sum(tally[k] for tally in tallies) for k in range(2))
+    loss = sum(float(tally.loss) / len(tallies) for tally in tallies)
     so_far = history.epochs.pop() if history.epochs else Epoch(1, 0, 0, 0.0, None, None, 0.0)
     history.add(
         so_far._replace(

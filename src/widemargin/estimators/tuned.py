@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from widemargin.kernel_machines.svm.fit import KernelSVMSettings
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.models.text_defaults import WHOLE
 from widemargin.online.fit import check_classes
-from widemargin.parameters import check_positive, check_whole
+from widemargin.parameters import check_positive, check_whole, settings_from
 from widemargin.threads import thread_count
 from widemargin.tuning.estimation import tune_pool
 from widemargin.tuning.learning import AnySettings
@@ -174,10 +173,7 @@ def _settings_of(learner: Any) -> AnySettings:
             f"tune takes widemargin's learners of rows, texts and tables, not"
             f" {type(learner).__name__}; for others use scikit-learn's GridSearchCV"
         )
-    params = learner.get_params(deep=False)
-    settings = kind(**{field.name: params[field.name] for field in fields(kind)})
-    settings.check()
-    return settings
+    return settings_from(kind, learner.get_params(deep=False))
 
 
 def _with(estimator: Any, learner: Any, best: dict[str, Any]) -> Any:

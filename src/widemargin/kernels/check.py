@@ -112,11 +112,12 @@ def check_gram(points: Points) -> None:
         )
     chosen = np.unique(np.linspace(0, points.n - 1, min(points.n, 300)).astype(np.int64))
     found = matrix[chosen][:, chosen]
-    said = _examine(found.toarray() if points.rows.is_sparse else found)
-    if not said.legal:
+    kernel_check = _examine(found.toarray() if points.rows.is_sparse else found)
+    if not kernel_check.legal:
         raise DataError(
             f"a precomputed matrix must be positive semi-definite: its eigenvalues range from"
-            f" {said.smallest:.4g} to {said.largest:.4g}, so it is not the Gram matrix of a kernel"
+            f" {kernel_check.smallest:.4g} to {kernel_check.largest:.4g}, so it is not the Gram"
+            " matrix of a kernel"
         )
 
 

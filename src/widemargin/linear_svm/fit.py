@@ -46,6 +46,7 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     is_number,
+    seconds_limit,
 )
 from widemargin.threads import one_blas_thread, thread_count
 from widemargin.training.history import History
@@ -198,9 +199,7 @@ def fit_svm(
     threads = thread_count(settings.n_jobs)
     small = isinstance(problems, list) and is_small(problems[0])
     solvers = _solvers(problems, codes, settings, rng, signal, start)
-    deadline = time.monotonic() + (
-        math.inf if settings.max_seconds is None else settings.max_seconds
-    )
+    deadline = time.monotonic() + seconds_limit(settings.max_seconds)
     W = np.empty((1 if len(classes) == 2 else len(classes), rows.width + 1))
     each = -(-len(W) // len(solvers))  # classes per solver
     at_once = max(threads, _ROOM // (8 * each * (2 * rows.width + _NUMBERS * rows.n)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from widemargin.loops.jit import jit
 
 
@@ -13,3 +15,15 @@ def best_rival(s, right):
         if k != right and s[k] > s[rival]:
             rival = k
     return rival
+
+
+@jit(inline=True)
+def half_lead(s, right):
+    """The margin of the class `right`, its best rival, and whether a margin of 0 is a mistake.
+
+    The margin is half the lead, m = (s[right] - s[rival]) / 2, so that two classes learn the rows
+    -w and +w of the binary loop. Of equal scores the first predicts, so a tie with an earlier class
+    is a mistake.
+    """
+    rival = best_rival(s, right)
+    return (np.float64(s[right]) - np.float64(s[rival])) / 2.0, rival, rival < right

@@ -35,7 +35,7 @@ class KernelSVMModel(KernelModel):
         Number of support vectors of every class; `support` is ordered by class.
     shape : {"ovr", "ovo"}
         Whether `decision_function` returns one score per class, or one per pair.
-    worth : KernelCertificate or None
+    certificate : KernelCertificate or None
         The certificate of the machines.
 
     Examples
@@ -50,12 +50,7 @@ class KernelSVMModel(KernelModel):
     pairs: bool = False
     support_sizes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     shape: str = "ovr"
-    worth: KernelCertificate | None = None
-
-    @property
-    def certificate(self) -> KernelCertificate | None:  # type: ignore[override]
-        """The certificate of the machines."""
-        return self.worth
+    certificate: KernelCertificate | None = None  # type: ignore[assignment]
 
     @property
     def dual_coef(self) -> np.ndarray:
@@ -131,9 +126,9 @@ class KernelSVMModel(KernelModel):
         """The arrays and the description to store in a file."""
         arrays, about = super().contents()
         arrays["support.sizes"] = self.support_sizes
-        worth = None if self.worth is None else self.worth.to_dict()
-        more = {"model": "kernel svm", "pairs": self.pairs, "shape": self.shape, "worth": worth}
-        return arrays, about | more
+        about |= {"model": "kernel svm", "pairs": self.pairs, "shape": self.shape}
+        about["worth"] = None if self.certificate is None else self.certificate.to_dict()
+        return arrays, about
 
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> KernelSVMModel:
@@ -144,13 +139,13 @@ class KernelSVMModel(KernelModel):
         sizes = arrays["support.sizes"]
         check_shape("support.sizes", sizes, (len(plain.classes),), kinds="i")
         check_ends("support.sizes", np.cumsum(sizes), plain.support.n)
-        worth = None if about["worth"] is None else KernelCertificate.from_dict(about["worth"])
+        worth = about["worth"]
         return cls(
             **vars(plain),
             pairs=about["pairs"],
             support_sizes=arrays["support.sizes"],
             shape=about["shape"],
-            worth=worth,
+            certificate=None if worth is None else KernelCertificate.from_dict(worth),
         )
 
 

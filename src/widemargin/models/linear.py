@@ -316,22 +316,22 @@ class LinearModel(SavedModel):
         if len(weights) == 1:
             sign = 1.0 if code else -1.0
             rival, direction = 1 - code, sign * weights[0]
-            score, turns = sign * float(found[0]), {0: sign}
+            score, signs = sign * float(found[0]), {0: sign}
         else:
             others = found[0].copy()
             others[code] = -np.inf
             rival = int(np.argmax(others))
             direction = weights[code] - weights[rival]
-            score, turns = float(found[0, code] - found[0, rival]), {code: 1.0, rival: -1.0}
+            score, signs = float(found[0, code] - found[0, rival]), {code: 1.0, rival: -1.0}
         shares = direction * values
         order = np.argsort(-np.abs(shares), kind="stable")
         reasons = [
-            self._reason(int(columns[j]), float(values[j]), float(direction[j]), turns, names)
+            self._reason(int(columns[j]), float(values[j]), float(direction[j]), signs, names)
             for j in order[:top]
             if shares[j] != 0.0
         ]
         if self.threshold:
-            share = -turns[0] * self.threshold
+            share = -signs[0] * self.threshold
             reasons.append(Reason("(threshold)", 1.0, share, share, None))
             reasons = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
         return Explanation(
@@ -347,11 +347,11 @@ class LinearModel(SavedModel):
         column: int,
         value: float,
         weight: float,
-        turns: dict[int, float],
+        signs: dict[int, float],
         names: Mapping[int, str],
     ) -> Reason:
-        """The contribution of a column; `turns` maps the classes involved to their signs."""
-        mistakes = None if self.state.log is None else self.state.log.behind(column, turns)
+        """The contribution of a column; `signs` maps the classes involved to their signs."""
+        mistakes = None if self.state.log is None else self.state.log.behind(column, signs)
         name = names.get(column) or self.feature_name(column)
         return Reason(name, value, weight, weight * value, mistakes)
 

@@ -29,8 +29,19 @@ from widemargin.training.run import Watch
 _FEW_NUMBERS = 100_000
 
 
-def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator) -> State:
-    """The state before the first example: zero, random, or given weights."""
+def begin(
+    rows: Rows,
+    classes: int,
+    settings: Settings,
+    rng: np.random.Generator,
+    which: np.ndarray | None = None,
+    price: np.ndarray | None = None,
+) -> State:
+    """The state before the first example: zero, random, or given weights.
+
+    The step size of `eta="auto"` is measured on the rows `which` (None: all), of which an error on
+    some costs more than on others.
+    """
     vectors = 1 if classes <= 2 else classes
     start = settings.start
     columns = columns_for(rows, vectors) if isinstance(start, str) and start == "zero" else None
@@ -53,14 +64,12 @@ def begin(rows: Rows, classes: int, settings: Settings, rng: np.random.Generator
             raise ValueError("start must hold finite numbers")
     if not settings.fit_intercept:
         W[:, -1] = 0.0
-    eta = measured_eta(rows, rows.everything, None) if settings.measures_eta else 1.0
+    eta = 1.0
+    if settings.measures_eta:
+        which = rows.everything if which is None else which
+        mean = 1.0 if price is None else float(np.mean(price[which]))
+        eta = step_size(rows.log2_squared_length(which) + math.log2(mean))
     return State.begin(W, settings.keep, settings.joint, columns, own=True, eta=eta)
-
-
-def measured_eta(rows: Rows, which: np.ndarray, price: np.ndarray | None) -> float:
-    """The step size of `eta="auto"` for these rows, of which some cost more than others."""
-    mean = 1.0 if price is None else float(np.mean(price[which]))
-    return step_size(rows.log2_squared_length(which) + math.log2(mean))
 
 
 def make_room(
@@ -118,9 +127,7 @@ def fit_linear(
         which, held_out = frozen(train), HeldOut(rows, frozen(kept_back), codes[kept_back])
     which = to_learn_from(which, price)
     if state is None:
-        state = begin(rows, len(classes), settings, rng)
-        if settings.measures_eta:
-            state.eta = measured_eta(rows, which, price)
+        state = begin(rows, len(classes), settings, rng, which, price)
     elif (state.width, len(state.W)) != (rows.width, 1 if len(classes) <= 2 else len(classes)):
         raise DataError(f"weights of {state.width} features do not fit rows of {rows.width}")
     examples = InMemory(rows, codes, settings.shuffle, which, price, first_row)
@@ -160,9 +167,10 @@ def fit_more(
     The result is that of `fit_linear`. A few rows, as in streams, are learned from without the
     epoch driver, whose overhead would exceed the work.
     """
+    price = prices(classes, codes, settings.class_weight, sample_weight, in_stream=True)
     numbers = rows.stored_values * len(state.W)
     if numbers > _FEW_NUMBERS or settings.max_seconds is not None or settings.shuffle == "draw":
-        once = replace(settings, epochs=1, validation=0.0, start="zero")
+        once = replace(settings, epochs=1, validation=0.0, start="zero", class_weight=None)
         return fit_linear(
             rows,
             classes,
@@ -170,10 +178,9 @@ def fit_more(
             once,
             rng,
             state=state,
-            sample_weight=sample_weight,
+            sample_weight=price,
             first_row=state.seen,
         )[1]
-    price = prices(classes, codes, settings.class_weight, sample_weight)
     which = to_learn_from(rows.everything, price)
     rows.check_scale()
     order = which if len(which) == 1 else next(orders(which, settings.shuffle, rng))

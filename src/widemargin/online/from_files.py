@@ -21,7 +21,7 @@ from widemargin.online.fit import begin, make_room, prices
 from widemargin.online.label_runs import LabelRuns
 from widemargin.online.orders import mixed
 from widemargin.online.passes import Window
-from widemargin.online.reservoir import Batch, Reservoir
+from widemargin.online.reservoir import Reservoir, RowBatch
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
@@ -114,7 +114,7 @@ class FromFiles:
             if resumed:
                 rng.bit_generator.state, resumed = place.generator_states["window"], False
             place.generator_states["window"] = rng.bit_generator.state
-            rows, codes, weights = group if isinstance(group, Batch) else self._encode(group)
+            rows, codes, weights = group if isinstance(group, RowBatch) else self._encode(group)
             n = rows.n
             make_room(self.state, self._known, self.classes.values, rows, self.settings, rng)
             if len(self._known) < len(self.classes.values):
@@ -134,7 +134,7 @@ class FromFiles:
             self.runs.add(codes[order])
             yield Window(rows.widened(self.state.width), codes, price, order, place.rows)
 
-    def _mixed(self, rng: np.random.Generator) -> Iterator[Batch]:
+    def _mixed(self, rng: np.random.Generator) -> Iterator[RowBatch]:
         """Yield the rows of a pipe, mixed by a reservoir as well as memory allows."""
         reservoir = Reservoir(self.reservoir)
         for chunks in self._groups(rng):
@@ -177,7 +177,7 @@ class FromFiles:
         self._first, self._rest = [], None if self.files.readable_again else iter(())
         return chain(first, rest)
 
-    def _encode(self, chunks: list[Chunk]) -> Batch:
+    def _encode(self, chunks: list[Chunk]) -> RowBatch:
         """Encode chunks, and join them into one batch."""
         threads, parts = self.files.options.threads, []
         for chunk in chunks:
@@ -191,4 +191,4 @@ class FromFiles:
             self.bias = rows.bias
         # The codes are known only now that all classes are.
         codes = [self.classes.codes(chunk.labels) for chunk in chunks if chunk.labels is not None]
-        return Batch(rows, np.concatenate(codes), join_weights(chunks))
+        return RowBatch(rows, np.concatenate(codes), join_weights(chunks))

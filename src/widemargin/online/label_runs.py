@@ -102,6 +102,6 @@ def find_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> str:
 
 def warn_of_runs(settings: Any, codes: np.ndarray, classes: np.ndarray) -> None:
     """Give the warning of `find_runs`, if any; to be called from a function that `fit` calls."""
-    said = find_runs(settings, codes, classes)
-    if said:
-        warnings.warn(said, DataWarning, stacklevel=4)
+    message = find_runs(settings, codes, classes)
+    if message:
+        warnings.warn(message, DataWarning, stacklevel=4)

@@ -268,15 +268,15 @@ class LinearTraining(Training):
         if first is None:
             return None
         proof = self._was_exact(self.cycles)
-        told = "more epochs only repeat this cycle"
+        message = "more epochs only repeat this cycle"
         if proof:
             whose = "the classes are" if self.state.joint else "some class against the rest is"
-            told = (
+            message = (
                 f"the corrections in between add up to zero, which proves that {whose} not linearly"
-                f" separable; {told}"
+                f" separable; {message}"
             )
         warnings.warn(
-            f"the weights after epoch {epoch} are the same as after epoch {first}: {told}",
+            f"the weights after epoch {epoch} are the same as after epoch {first}: {message}",
             NotSeparableWarning,
             stacklevel=5,
         )
@@ -289,8 +289,11 @@ class LinearTraining(Training):
         limit = 2.0**24 if self.state.W.dtype == np.float32 else 2.0**53
         price = np.ones(1) if window.price is None else window.price
         steps, values = self.settings.step.eta * price, window.rows.stored.values
-        reach = float(np.max(np.abs(steps), initial=0.0) * np.max(np.abs(values), initial=1.0))
-        whole = (np.all(numbers == np.rint(numbers)) for numbers in (steps, values, self.state.W))
+        bias = abs(window.rows.bias)
+        largest = np.max(np.abs(values), initial=max(1.0, bias))
+        reach = float(np.max(np.abs(steps), initial=0.0) * largest)
+        numbers = (steps, values, np.array(bias), self.state.W)
+        whole = (np.all(each == np.rint(each)) for each in numbers)
         return all(whole) and cycles.largest + cycles.most_updates * reach < limit
 
     # Held-out examples
@@ -329,7 +332,7 @@ class LinearTraining(Training):
         place = self.place
         about: dict[str, Any] = {
             "place": [place.window, place.rows, place.done],
-            "chance": pack_value(place.generator_states),
+            "generators": pack_value(place.generator_states),
             "logs": [[len(log.example) for log in epoch] for epoch in self.logs],
             "cycles": None if self.cycles is None else self.cycles.about(),
         }
@@ -347,7 +350,7 @@ class LinearTraining(Training):
         place = dict(zip(("window", "rows", "done"), about["place"], strict=True))
         check_counts(place, *place)
         others = () if whole is not None else ("window",)
-        states = read_states(about["chance"], self.rng, *others)
+        states = read_states(about["generators"], self.rng, *others)
         self.place = Place(**place, generator_states=states)
         self.before = arrays.get("before")
         if self.before is not None and (self.before.ndim != 2 or not self.before.size):

@@ -49,7 +49,7 @@ class Correction(NamedTuple):
     clock: float  # number of examples seen before it, plus one
 
 
-class Index(NamedTuple):
+class SupportIndex(NamedTuple):
     """Sparse rows indexed by column; only columns that occur are numbered."""
 
     columns: Columns
@@ -73,7 +73,7 @@ class Part:
         return len(self.entries.example)
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> SupportIndex:
         """The support by column, if it is sparse; made when first needed, because it takes a while.
 
         Scoring a row of few columns then reads only the rows that share a column with it.
@@ -85,7 +85,9 @@ class Part:
         values = np.empty(int(starts[-1]), rows.values.dtype)
         examples = np.empty(len(values), np.uint32)
         post(rows, starts[:-1].copy(), values, examples)
-        return Index(columns, Postings(frozen(values), frozen(examples), frozen(starts), rows.bias))
+        return SupportIndex(
+            columns, Postings(frozen(values), frozen(examples), frozen(starts), rows.bias)
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle and copy: without the index, which is rebuilt when needed."""
@@ -203,14 +205,14 @@ class MistakeLog:
 
         return MistakeLog([replace(part, entries=moved(part.entries)) for part in self.parts])
 
-    def behind(self, feature: int, turns: dict[int, float]) -> list[tuple[int, float]]:
+    def behind(self, feature: int, signs: dict[int, float]) -> list[tuple[int, float]]:
         """The corrections that make up one weight: (row, amount added), in order.
 
         Parameters
         ----------
         feature : int
             The column; -1 is the bias.
-        turns : dict
+        signs : dict
             The classes to include, each with its sign.
         """
         found = []
@@ -223,11 +225,11 @@ class MistakeLog:
                 column = part.support.to_matrix()[:, [feature]]
                 values = (column.toarray() if part.support.is_sparse else column).ravel()
             example, label, amount, _ = part.entries
-            mine = np.isin(label, list(turns)) & (values[example] != 0)
+            mine = np.isin(label, list(signs)) & (values[example] != 0)
             found += [
                 (
                     int(part.origin[example[e]]),
-                    turns[int(label[e])] * amount[e] * values[example[e]],
+                    signs[int(label[e])] * amount[e] * values[example[e]],
                 )
                 for e in np.flatnonzero(mine)
             ]

@@ -259,7 +259,7 @@ class AnswerThenLearn:
         state.lay_out(rows.is_sparse)
         ready = self._ready.rows(rows, state, settings.step)
         order = rows.everything[which]
-        answers = np.empty(len(order), np.int64)
+        answers = np.zeros(len(order), np.int64)
         jointly = state.joint and len(state.W) > 1
         loop = answer_and_learn_jointly if jointly else answer_and_learn_separately
         tally = loop(
@@ -275,7 +275,8 @@ class AnswerThenLearn:
             answers,
         )
         if tally.bad >= 0 or np.any(answers < 0):
-            explain_bad_score(rows, max(tally.bad, int(order[np.argmin(answers)])))
+            unanswered = int(order[np.argmax(answers < 0)])
+            explain_bad_score(rows, tally.bad if tally.bad >= 0 else unanswered)
         return answers, tally
 
 

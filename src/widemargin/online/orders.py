@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.loops.linear.orders import RUN, interleave_runs, keep_active
+from widemargin.loops.linear.orders import RUN
 from widemargin.modelfile import pack_value, unpack_value
 
 #: False: the given order. "once": one permutation. "rows": a new permutation in every epoch.
@@ -19,8 +19,6 @@ SHUFFLES = (True, False, *get_args(get_args(Shuffle)[1]))
 
 #: `mixed` cuts rows into runs of _RUN neighbours and takes rows in turn from _STREAMS runs.
 _RUN, _STREAMS = int(RUN), 32
-#: `stirred` shuffles this many runs together.
-_STIRRED = 16
 
 
 def orders(which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -107,11 +105,11 @@ class EpochOrders:
     def about(self) -> dict[str, Any]:
         """The current and earlier states of the generator, as JSON."""
         now = self._rng.bit_generator.state
-        return {"chance": pack_value(self._states), "generator": pack_value(now)}
+        return {"generators": pack_value(self._states), "generator": pack_value(now)}
 
     def resume(self, about: dict[str, Any]) -> None:
         """Undo `about`."""
-        self._states = read_states(about["chance"], self._rng)
+        self._states = read_states(about["generators"], self._rng)
         self._rng.bit_generator.state = unpack_value(about["generator"])
 
 
@@ -183,45 +181,6 @@ def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     edges = np.r_[:cut, cut + len(inside) : n].astype(np.uint64)
     at[len(inside) :] = rng.permutation(edges)
     return at if is_all(which) else which[at]
-
-
-def stirred(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Permute rows in an order that reads memory efficiently and separates neighbours.
-
-    In `mixed`, a row always follows its neighbour at the same distance. A solver that revisits the
-    same rows until convergence (dual coordinate descent) can then settle into a cycle of repeated
-    errors. So here runs of 64 rows are permuted in the same way, but 16 runs at a time are shuffled
-    together. Few rows are simply permuted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> order = stirred(np.arange(10_000, dtype=np.uint64), np.random.default_rng(0))
-    >>> np.array_equal(np.sort(order), np.arange(10_000))
-    True
-    """
-    n, window = len(which), _RUN * _STIRRED
-    if n <= 2 * window:
-        return rng.permutation(which)
-    cut = int(rng.integers(_RUN))
-    runs = rng.permutation(np.arange((n - cut) // _RUN, dtype=np.uint64))
-    # One shuffle for all windows: their rows differ every time, and separate shuffles cost more.
-    together, rest = (
-        rng.permutation(np.arange(length, dtype=np.uint64)) for length in (window, n % window)
-    )
-    out = np.empty(n, np.uint64)
-    interleave_runs(frozen(which), runs, np.uint64(cut), together, rest, out)
-    return out
-
-
-def awake_of(which: np.ndarray, asleep: np.ndarray) -> np.ndarray:
-    """Return the rows of `which` that are not asleep.
-
-    >>> awake_of(np.array([0, 2, 3], np.uint64), np.array([0, 0, 1, 0], np.uint8)).tolist()
-    [0, 3]
-    """
-    out = np.empty(len(which), np.uint64)
-    return frozen(out[: keep_active(frozen(which), asleep, out)])
 
 
 def is_all(which: np.ndarray) -> bool:

@@ -24,27 +24,27 @@ _FULL = 0.75
 _MANY, _LARGEST = 32, 0.25
 
 
-class Batch(NamedTuple):
+class RowBatch(NamedTuple):
     """Rows to learn from together, the codes of their labels, and their weights."""
 
     rows: Rows
     codes: np.ndarray
     weights: np.ndarray | None
 
-    def take(self, which: np.ndarray) -> Batch:
+    def take(self, which: np.ndarray) -> RowBatch:
         """Some of the rows, in the order given."""
         weights = None if self.weights is None else self.weights[which]
-        return Batch(self.rows.take(which), self.codes[which], weights)
+        return RowBatch(self.rows.take(which), self.codes[which], weights)
 
 
 class _Kept:
     """Rows of one batch that are kept; removed rows take memory until there are many."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: RowBatch) -> None:
         self.batch = batch
         self.which = np.arange(batch.rows.n)
 
-    def give(self, gone: np.ndarray) -> Batch:
+    def give(self, gone: np.ndarray) -> RowBatch:
         """Remove some of the rows, and return them."""
         out = self.batch.take(self.which[gone])
         self.which = np.delete(self.which, gone)
@@ -62,7 +62,7 @@ class _Kept:
         starts = rows.stored.starts
         return int((starts[self.which + 1] - starts[self.which]).sum())
 
-    def rest(self) -> Batch:
+    def rest(self) -> RowBatch:
         """The rows that are kept."""
         whole = len(self.which) == self.batch.rows.n
         return self.batch if whole else self.batch.take(self.which)
@@ -92,12 +92,14 @@ class Reservoir:
         self._classes = np.empty(0)
         self._rng: np.random.Generator
 
-    def add(self, batch: Batch, classes: np.ndarray, rng: np.random.Generator) -> Batch | None:
+    def add(
+        self, batch: RowBatch, classes: np.ndarray, rng: np.random.Generator
+    ) -> RowBatch | None:
         """Add rows; returns those to learn from now, if there are any.
 
         Parameters
         ----------
-        batch : Batch
+        batch : RowBatch
             The rows; codes are indices into `classes`.
         classes : array
             The labels known so far.
@@ -141,7 +143,7 @@ class Reservoir:
         gone[stays] = False
         return np.flatnonzero(gone)
 
-    def _give(self, gone: np.ndarray) -> Batch | None:
+    def _give(self, gone: np.ndarray) -> RowBatch | None:
         """Remove rows by their places among all that are held, given in ascending order."""
         ends = np.cumsum([len(kept.which) for kept in self._kept])
         cuts = np.searchsorted(gone, ends[:-1])
@@ -169,17 +171,17 @@ class Reservoir:
         self._kept = []  # so that batches are freed as soon as they are joined
         self._kept = [_Kept(_drained(group)) if len(group) > 1 else group[0] for group in groups]
 
-    def rest(self) -> Batch | None:
+    def rest(self) -> RowBatch | None:
         """What is held at the end of the pipe."""
         return _drained(self._kept) if self._kept else None
 
 
-def joined(batches: list[Batch]) -> Batch:
+def joined(batches: list[RowBatch]) -> RowBatch:
     """Several batches as one."""
     return _drained([_Kept(batch) for batch in batches])
 
 
-def _drained(kept: list[_Kept]) -> Batch:
+def _drained(kept: list[_Kept]) -> RowBatch:
     """All rows that are kept, as one batch.
 
     The list is emptied along the way, so that only the rows of one batch take memory twice.
@@ -197,6 +199,6 @@ def _drained(kept: list[_Kept]) -> Batch:
         codes.append(part.codes)
         if weighted:
             weights.append(np.ones(part.rows.n) if part.weights is None else part.weights)
-    return Batch(
+    return RowBatch(
         stack.rows(width), np.concatenate(codes), np.concatenate(weights) if weighted else None
     )

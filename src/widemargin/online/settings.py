@@ -22,6 +22,7 @@ from widemargin.parameters import (
     check_patience,
     check_seconds,
     check_whole,
+    seconds_limit,
     uses_of_held_out,
 )
 from widemargin.threads import thread_count
@@ -97,7 +98,7 @@ class Settings:
             epochs=int(self.epochs),
             patience=self.patience,
             tol=float(self.tol),
-            max_seconds=math.inf if self.max_seconds is None else float(self.max_seconds),
+            max_seconds=seconds_limit(self.max_seconds),
         )
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,7 +23,7 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
 from widemargin.loops.ahead import compile_ahead
-from widemargin.parameters import check_choice, check_constant, check_not_negative
+from widemargin.parameters import check_choice, check_constant, check_not_negative, seconds_limit
 from widemargin.separability.cascade import decide
 from widemargin.separability.margins import Measured, measure, radius, sharpen
 from widemargin.separability.problem import SeparationProblem
@@ -66,8 +65,7 @@ def certify_examples(
         raise DataError(f"there are {rows.n} rows but {len(codes)} labels")
     if not rows.n:
         raise DataError("there are no examples: X has no rows")
-    seconds = math.inf if max_seconds is None else max_seconds
-    wanted = _Wanted(tol, margin or None, gram, time.monotonic() + seconds)
+    wanted = _Wanted(tol, margin or None, gram, time.monotonic() + seconds_limit(max_seconds))
     if len(classes) <= 2:
         return _certify_two_classes(rows, classes, codes == len(classes) - 1, wanted)
     parts: dict[Any, Certificate] = {}

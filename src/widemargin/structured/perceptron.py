@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -26,6 +25,7 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     refuse_unused,
+    seconds_limit,
     uses_of_held_out,
 )
 from widemargin.structured.answers import Answers
@@ -260,8 +260,7 @@ class StructuredPerceptron(StructuredEstimator):
             self.task, self._weights, settings, examples, orders, held_out
         )
         training.longest = self._longest
-        limit = math.inf if self.max_seconds is None else self.max_seconds
-        stops = Stops(epochs, self.patience, max_seconds=limit)
+        stops = Stops(epochs, self.patience, max_seconds=seconds_limit(self.max_seconds))
         with watched(self.progress, epochs) as watch:
             run = Run(
                 training,

@@ -209,6 +209,20 @@ def is_one_sentence(given: Any) -> bool:
     )
 
 
+def one_or_many(
+    given: Any,
+    columns: Mapping[str, Sequence[str]],
+    inputs: Sequence[str],
+    numbers: Collection[str] = (),
+) -> tuple[Corpus, bool]:
+    """Sentences as a corpus, and whether it was a single one; see `columns_of_sentence`."""
+    if columns or is_one_sentence(given):
+        found, values = columns_of_sentence(given, columns, inputs, numbers)
+        corpus = Corpus.of({name: [list(cells)] for name, cells in found.items()})
+        return replace(corpus, values=values), True
+    return corpus_of(given, None, inputs, numbers), False
+
+
 def place_in_sentence(token: int, size: int) -> int:
     """The position of a token from 0, given one that counts from the end if it is negative."""
     if not -size <= token < size:

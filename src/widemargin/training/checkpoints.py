@@ -21,7 +21,7 @@ from widemargin.errors import ModelFileError
 from widemargin.modelfile import one_line, read_model_file, say_newer, write_model_file
 
 #: Written to every checkpoint, and increased when the data needed to resume a run change.
-_FORMAT = 2
+_FORMAT = 3
 #: The next checkpoint is due after this many times the time that the last one took to write, so
 #: that checkpoints take at most 2 % of the time.
 _PATIENCE = 50

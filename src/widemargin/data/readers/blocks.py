@@ -46,7 +46,7 @@ class Row(NamedTuple):
     values: dict[str, Any]
 
 
-class OneByOne:
+class RecordReader:
     """A format whose records can be read one by one, to report what is wrong with them."""
 
     def rows(

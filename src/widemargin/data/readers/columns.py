@@ -191,7 +191,7 @@ def listed(columns: Any) -> tuple[str | int, ...]:
     return (columns,) if isinstance(columns, (str, int)) else tuple(columns)
 
 
-class Choice(NamedTuple):
+class ChosenColumns(NamedTuple):
     """Which columns of a file are used, and for what.
 
     The weight column, if any, is the last of the features until a block is parsed.
@@ -215,7 +215,7 @@ class CellError(Exception):
 
 def choose(
     names: Sequence[str], options: TableOptions, source: str, *, labelled: bool = True
-) -> Choice:
+) -> ChosenColumns:
     """Find the requested columns of a table; unless `labelled`, none of them holds labels."""
     schema = options.schema
     if schema is not None:
@@ -232,7 +232,7 @@ def choose(
         texts = frozenset(column.name for column in schema.columns if column.kind == "text")
         weight = _weight(names, options, source)
         known = [column.name for column in schema.columns if column.name != weight]
-        return Choice((*known, *_if_any(weight)), label, texts, frozenset(), weight)
+        return ChosenColumns((*known, *_if_any(weight)), label, texts, frozenset(), weight)
     text, drop, only, categories = (
         {find_column(name, names, source, options.first): None for name in given}
         for given in (options.text, options.drop, options.columns, options.categories)
@@ -254,7 +254,7 @@ def choose(
         raise DataError(
             f"{source}: no column left to learn from (columns found: {_listed(names)}){asked}"
         )
-    return Choice(
+    return ChosenColumns(
         (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight
     )
 
@@ -326,7 +326,7 @@ def _listed(names: Iterable[str], most: int = 20) -> str:
 
 
 def infer_kind(
-    name: str, cells: Any, choice: Choice, source: str, lines: Any, decimal: str = "."
+    name: str, cells: Any, choice: ChosenColumns, source: str, lines: Any, decimal: str = "."
 ) -> str:
     """What a column holds, from the cells at the start of a file.
 

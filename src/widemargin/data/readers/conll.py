@@ -13,7 +13,7 @@ import numpy as np
 
 from widemargin.data.readers.cells import Cells, Columns, LazyLines, split_lines
 from widemargin.data.readers.corpus import WORDS, Corpus, Layout, joined
-from widemargin.data.readers.formats import CORPORA, are_columns_certain, format_of
+from widemargin.data.readers.formats import CORPORA, DOCUMENT, are_columns_certain, format_of
 from widemargin.data.readers.skipping import SkippedSentences
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
@@ -29,7 +29,6 @@ _NAMES = {
     3: ("word", "pos", "chunk"),
     4: ("word", "pos", "chunk", "ner"),
 }
-_DOCUMENT = "-DOCSTART-"
 _BOM = "\ufeff"
 _NEWLINE = 10
 _BLANKS = re.compile("[ \t]+")
@@ -264,9 +263,9 @@ def _parse_columns(
     """The columns of CoNLL-2000, 2002 and 2003."""
     lines = _CorpusLines(text, source)
     rows = np.flatnonzero(~lines.blank)
-    if _DOCUMENT in text:
+    if DOCUMENT in text:
         suspects = rows[lines.text[lines.begins[rows]] == ord("-")].tolist()
-        breaks = [row for row in suspects if lines.line(row).startswith(_DOCUMENT)]
+        breaks = [row for row in suspects if lines.line(row).startswith(DOCUMENT)]
         rows = np.setdiff1d(rows, breaks, assume_unique=True)
     head = lines.line(rows[0]) if len(rows) else ""
     between = "\t" if "\t" in head else " "

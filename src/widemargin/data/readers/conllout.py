@@ -10,10 +10,10 @@ from typing import Any
 from widemargin.data.readers.cells import Columns
 from widemargin.data.readers.conll import CONLLU
 from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.formats import DOCUMENT
 from widemargin.errors import DataError
 
 _BLANKS = re.compile("([ \t]+)")
-_DOCUMENT = "-DOCSTART-"
 #: The cell of an empty column.
 _NOTHING = {"conll": "O", "conllu": "_"}
 
@@ -113,7 +113,7 @@ def _replace(
         lines[row] = "".join(pieces) + end
     if added:
         for row, line in enumerate(lines):
-            if line.startswith(_DOCUMENT):
+            if line.startswith(DOCUMENT):
                 body = line.rstrip("\r ")
                 lines[row] = body + f" {_NOTHING['conll']}" * len(added) + line[len(body) :]
 

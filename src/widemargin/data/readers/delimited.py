@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.readers.blocks import OneByOne, RecordBlock, Row, find_lines
+from widemargin.data.readers.blocks import RecordBlock, RecordReader, Row, find_lines
 from widemargin.data.readers.cell_values import parse_cell
 from widemargin.data.readers.columns import (
     BLANKS,
@@ -61,7 +61,7 @@ def find_delimiter(head: bytes, decimal: str = ".") -> str:
     return max(others, key=lines[0].count)
 
 
-class Delimited(OneByOne):
+class Delimited(RecordReader):
     """A table of lines, with cells separated by commas or tabs.
 
     A cell in double quotes (CSV) may hold anything, with quotes in it doubled; a quote elsewhere in

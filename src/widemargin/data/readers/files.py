@@ -15,7 +15,7 @@ from widemargin.data.readers.columns import TableOptions, TableSchema
 from widemargin.data.readers.formats import CORPORA, DELIMITED, FORMATS, TABLES, format_of
 from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.labelled import parse_fasttext, parse_labelled, parse_plain
-from widemargin.data.readers.pieces import Parse, Patience, chunks_of
+from widemargin.data.readers.pieces import Parse, SkippedLines, chunks_of
 from widemargin.data.readers.recoded import UTF8, check_encoding, is_utf8
 from widemargin.data.readers.sources import (
     BLOCK_BYTES,
@@ -98,7 +98,7 @@ class Files:
         Their format.
     schema : TableSchema or None
         What the columns of tables hold; known after the first chunk.
-    patience : Patience
+    skipped : SkippedLines
         Counts the bad lines.
     """
 
@@ -109,7 +109,7 @@ class Files:
     ) -> None:
         self.options = options or ReadOptions()
         self.paths = find_files(patterns)
-        self.patience = Patience(self.options.skip_bad)
+        self.skipped = SkippedLines(self.options.skip_bad)
         self.schema: TableSchema | None = self.options.table.schema
         self._opened: dict[str, Any] = {}
         self.format = self.options.format or self._find_format()
@@ -187,7 +187,7 @@ class Files:
             blocks = lines_of(stream, name_of(path), self.options.block, live)
             # Several threads would wait for more blocks before yielding the first.
             threads = 1 if live else self.options.threads
-            yield from chunks_of(blocks, self._parse, self.patience, threads, self._header)
+            yield from chunks_of(blocks, self._parse, self.skipped, threads, self._header)
 
     def ranges(self, size: int | None = None) -> list[Range] | None:
         """The byte ranges in which the files can be read in any order; None if they cannot.
@@ -203,7 +203,7 @@ class Files:
         """Read some ranges, in any order; line numbers count from the first of them."""
         threads = self.options.threads
         copies = self.format == "svmlight"
-        return chunks_of(ranges, self._parse, self.patience, threads, self._header, copies)
+        return chunks_of(ranges, self._parse, self.skipped, threads, self._header, copies)
 
     def _ranges(self, path: str, size: int | None = None) -> list[Range] | None:
         if path in self._opened or not is_seekable(path) or not self._can_be_cut(path):
@@ -235,7 +235,7 @@ class Files:
     def _table(self, path: str, row_groups: Sequence[int] | None) -> Iterator[Chunk]:
         from widemargin.data.readers.table import read_table
 
-        left = self.patience.left(path)
+        left = self.skipped.left(path)
         options = replace(
             self.options.table, schema=self.schema, skip_bad=left, row_groups=row_groups
         )
@@ -253,4 +253,4 @@ class Files:
             for chunk in chunks:
                 self.schema = chunks.schema
                 yield chunk
-            self.patience.known |= {(path, message) for message in chunks.bad}
+            self.skipped.lines |= {(path, message) for message in chunks.bad}

@@ -27,6 +27,8 @@ CORPORA = {
 TABLES = ("csv", "tsv", "parquet", "jsonl")
 #: Formats of tables whose lines are cells separated by delimiters.
 DELIMITED = ("csv", "tsv")
+#: How a line begins that separates documents in files of columns.
+DOCUMENT = "-DOCSTART-"
 _COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _LINES = 20
 #: If the first line is longer than this, only its start was seen.
@@ -89,7 +91,7 @@ def are_columns_certain(name: str, head: bytes) -> bool:
     Its name or its tags say so, or tabs, breaks between documents or blank lines between sentences.
     """
     told = {_named(name), _recognised_sentences(_lines(head))} & set(CORPORA)
-    return bool(told) or b"\t" in head or head.startswith(b"-DOCSTART-") or _has_columns(head)
+    return bool(told) or b"\t" in head or head.startswith(DOCUMENT.encode()) or _has_columns(head)
 
 
 def _named(name: str) -> str:

@@ -17,7 +17,7 @@ from widemargin.data.encode.labels import encode_labels
 from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.readers.columns import (
     CellError,
-    Choice,
+    ChosenColumns,
     Column,
     TableSchema,
     choose,
@@ -223,7 +223,7 @@ class Frame:
         return TableSchema(columns, self._label, "whole" if numbers else "string")
 
 
-def _kind_for(table: Any, name: str, choice: Choice) -> str:
+def _kind_for(table: Any, name: str, choice: ChosenColumns) -> str:
     from pyarrow import types
 
     found = table.schema.field(name).type

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.readers.blocks import OneByOne, RecordBlock, Row, find_lines
+from widemargin.data.readers.blocks import RecordBlock, RecordReader, Row, find_lines
 from widemargin.data.readers.cell_values import check_value, shown
 from widemargin.data.readers.columns import (
     CellError,
-    Choice,
+    ChosenColumns,
     TableOptions,
     TableSchema,
     infer_kind,
@@ -25,7 +25,7 @@ _SPACE = " \t\r"
 _DEEPEST = 1000
 
 
-class JsonLines(OneByOne):
+class JsonLines(RecordReader):
     """A table with one object per line: keys are columns, and an absent key is a missing value.
 
     Keys that are not used, and keys that do not occur in the first chunk, are ignored. Blank lines
@@ -88,7 +88,7 @@ class JsonLines(OneByOne):
                     types[key] = kind.get(type(value), pa.list_(pa.null()))
         return types
 
-    def infer(self, block: RecordBlock, choice: Choice) -> tuple[dict[str, str], list[Any]]:
+    def infer(self, block: RecordBlock, choice: ChosenColumns) -> tuple[dict[str, str], list[Any]]:
         """What the columns hold, and the first labels."""
         import pyarrow as pa
 

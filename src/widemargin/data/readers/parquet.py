@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from widemargin.data.readers.blocks import OneByOne, RecordBlock, Row
+from widemargin.data.readers.blocks import RecordBlock, RecordReader, Row
 from widemargin.data.readers.cell_values import check_value
 from widemargin.data.readers.columns import (
     CellError,
-    Choice,
+    ChosenColumns,
     TableOptions,
     kind_of_type,
 )
@@ -20,7 +20,7 @@ from widemargin.errors import DataError
 from widemargin.stores.addresses import open_file, shown
 
 
-class Parquet(OneByOne):
+class Parquet(RecordReader):
     """A Parquet file; its rows are counted from 1, as lines are."""
 
     typed = True
@@ -49,7 +49,7 @@ class Parquet(OneByOne):
             raise DataError(f"{source}: two columns are called {twice[0]!r}")
         self.names = names
 
-    def blocks(self, size: int, choice: Choice) -> Iterator[RecordBlock]:
+    def blocks(self, size: int, choice: ChosenColumns) -> Iterator[RecordBlock]:
         """Batches of about `size` bytes, of the columns that are used."""
         about = self._file.metadata
         total = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
@@ -94,7 +94,9 @@ class Parquet(OneByOne):
             fields.append((field.name, plain))
         return table.cast(pa.schema(fields), safe=False)
 
-    def infer(self, block: RecordBlock | None, choice: Choice) -> tuple[dict[str, str], list[Any]]:
+    def infer(
+        self, block: RecordBlock | None, choice: ChosenColumns
+    ) -> tuple[dict[str, str], list[Any]]:
         """What the columns hold, and the first labels."""
         types = self._file.schema_arrow
         kinds = {}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,34 +12,29 @@ from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.sources import LineBlock, Range, Room
 from widemargin.errors import DataError
 from widemargin.markup.words import several
-from widemargin.threads import reading_pool
+from widemargin.threads import map_in_order
 
 #: Takes lines and the maximum number of bad ones to find; compiled, and releases the GIL.
 Parse = Callable[[np.ndarray, int], Piece]
 
 
 @dataclass
-class Patience:
+class SkippedLines:
     """How many bad lines may be skipped, and which ones were (a file may be read many times)."""
 
     allowed: int = 0
-    known: set[tuple[str, int | str]] = field(default_factory=set)
+    lines: set[tuple[str, int | str]] = field(default_factory=set)
 
-    @property
-    def skipped(self) -> int:
-        """How many different lines were skipped."""
-        return len(self.known)
-
-    def bear(self, source: str, flaws: Iterable[Flaw]) -> None:
+    def count(self, source: str, flaws: Iterable[Flaw]) -> None:
         """Count bad lines; raise an error for the first that exceeds the limit."""
         for flaw in flaws:
-            if (source, flaw.line) not in self.known and self.skipped == self.allowed:
+            if (source, flaw.line) not in self.lines and len(self.lines) == self.allowed:
                 raise DataError(describe(source, flaw, self.allowed))
-            self.known.add((source, flaw.line))
+            self.lines.add((source, flaw.line))
 
     def left(self, source: str) -> int:
         """How many bad lines are still allowed in a source that is read from the start."""
-        return self.allowed - sum(name != source for name, _ in self.known)
+        return self.allowed - sum(name != source for name, _ in self.lines)
 
 
 def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
@@ -54,7 +47,7 @@ def describe(source: str, flaw: Flaw, allowed: int = 0) -> str:
 def chunks_of(
     blocks: Iterable[LineBlock],
     parse: Parse,
-    patience: Patience,
+    skipped: SkippedLines,
     threads: int = 1,
     header: HeaderLine | None = None,
     copies: bool = False,
@@ -69,8 +62,12 @@ def chunks_of(
     """
     line, follows, counted = 1, ("", 0), True
     # A header may look like one more bad line.
-    flaws = patience.allowed + 1 + (header is not None)
-    for block, piece in _side_by_side(blocks, parse, flaws, threads, Room() if copies else None):
+    flaws, room = skipped.allowed + 1 + (header is not None), Room() if copies else None
+
+    def load_and_parse(block: LineBlock) -> tuple[LineBlock, Piece]:
+        return block, parse(block.load(room), flaws)
+
+    for block, piece in map_in_order(load_and_parse, blocks, threads):
         source = block.source
         if header is not None and block.first:
             piece = header.drop(piece, source)
@@ -81,40 +78,10 @@ def chunks_of(
                 line, counted = block.first_line(), True
             follows = (source, block.end)
         if piece.flaws:
-            patience.bear(source, (flaw._replace(line=flaw.line + line) for flaw in piece.flaws))
+            skipped.count(source, (flaw._replace(line=flaw.line + line) for flaw in piece.flaws))
         if piece.n:
             yield Chunk(piece.raw, piece.n, piece.labels, piece.weights, source, piece.lines + line)
         line += piece.length
-
-
-def _side_by_side(
-    blocks: Iterable[LineBlock], parse: Parse, flaws: int, threads: int, room: Room | None
-) -> Iterator[tuple[LineBlock, Piece]]:
-    if threads == 1:
-        for block in blocks:
-            yield block, parse(block.load(room), flaws)
-        return
-    # A stream reads many small windows: threads are started once for all of them.
-    pool = reading_pool(threads)
-    waiting: deque[tuple[LineBlock, Future[Piece]]] = deque()
-    try:
-        for block in blocks:
-            waiting.append((block, pool.submit(_load_and_parse, block, parse, flaws, room)))
-            # One more than the number of threads, so that none waits for the consumer.
-            while len(waiting) > threads + 1:
-                done, future = waiting.popleft()
-                yield done, future.result()
-        while waiting:
-            done, future = waiting.popleft()
-            yield done, future.result()
-    finally:
-        for _, future in waiting:
-            future.cancel()
-        wait([future for _, future in waiting])
-
-
-def _load_and_parse(block: LineBlock, parse: Parse, flaws: int, room: Room | None) -> Piece:
-    return parse(block.load(room), flaws)
 
 
 def column_of(text: np.ndarray, place: int) -> int:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.formats import DOCUMENT
 from widemargin.errors import DataError
 from widemargin.markup.words import several
 
@@ -18,8 +19,6 @@ from widemargin.markup.words import several
 _UNDECODED = re.compile("[\udc80-\udcff]")
 #: A byte order mark: it is removed where a text begins with it, once.
 _BOM = "\ufeff"
-#: A line that begins a document is not part of a sentence.
-_DOCUMENT = "-DOCSTART-"
 
 #: Makes a corpus from text, or raises an error.
 Parse = Callable[[str], Corpus]
@@ -144,5 +143,5 @@ def _blocks(lines: Sequence[str], single: bool) -> list[_Block]:
 def _first_token(lines: Sequence[str]) -> str | None:
     """The first line with a token."""
     return next(
-        (line for line in lines if line.strip(" \t\r") and not line.startswith(_DOCUMENT)), None
+        (line for line in lines if line.strip(" \t\r") and not line.startswith(DOCUMENT)), None
     )

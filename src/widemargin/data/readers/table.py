@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO, Self
@@ -23,7 +21,7 @@ from widemargin.data.readers.chunk import Chunk, Labels, Texts
 from widemargin.data.readers.columns import (
     BLANKS,
     FIRST,
-    Choice,
+    ChosenColumns,
     Column,
     TableOptions,
     TableSchema,
@@ -31,6 +29,7 @@ from widemargin.data.readers.columns import (
     infer_kind,
 )
 from widemargin.data.readers.delimited import Delimited, find_delimiter
+from widemargin.data.readers.formats import TABLES
 from widemargin.data.readers.jsonl import JsonLines
 from widemargin.data.readers.parquet import Parquet
 from widemargin.data.readers.parser import SCHEMA_KEY, BlockParser, clean
@@ -39,8 +38,8 @@ from widemargin.data.readers.weights import take_weights
 from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.parameters import check_choice
+from widemargin.threads import map_in_order
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet")
 #: From this many examples on, labels of which half are distinct are not classes.
 _MANY = 1000
 #: Size in bytes of the sample that decides the types: the minimum, and about how much is enough.
@@ -113,7 +112,7 @@ class TableChunks:
         threads: int,
         live: bool,
     ):
-        check_choice("format", format, FORMATS)
+        check_choice("format", format, TABLES)
         self.source = source
         self.schema: TableSchema | None = None
         self.bad: list[str] = []
@@ -205,7 +204,7 @@ class TableChunks:
 
     def _parse_all(
         self,
-        choice: Choice,
+        choice: ChosenColumns,
         sample: RecordBlock,
         head: list[RecordBlock],
         blocks: Iterator[RecordBlock],
@@ -219,7 +218,7 @@ class TableChunks:
                 yield head.pop(0)
             yield from blocks
 
-        for part in _in_order(parser.parse, everything(), self._threads):
+        for part in map_in_order(parser.parse, everything(), self._threads):
             for message in part.bad:
                 if len(self.bad) >= self._options.skip_bad:
                     raise DataError(message + self._already())
@@ -247,7 +246,7 @@ class TableChunks:
         skipped = len(self.bad)
         return f" ({several(skipped, 'bad line')} skipped before)" * (skipped > 0)
 
-    def _find_schema(self, choice: Choice, sample: RecordBlock) -> TableSchema:
+    def _find_schema(self, choice: ChosenColumns, sample: RecordBlock) -> TableSchema:
         known = _with_weight(self._options.schema, choice)
         form = self._format
         if known is not None and (choice.label is None or known.label_kind is not None):
@@ -280,7 +279,7 @@ def _place(source: str, lines: np.ndarray, row: int) -> str:
     return f"{source}:{lines[row]}"
 
 
-def _with_weight(schema: TableSchema | None, choice: Choice) -> TableSchema | None:
+def _with_weight(schema: TableSchema | None, choice: ChosenColumns) -> TableSchema | None:
     """A known schema plus the weight column, which the schema of a model does not have."""
     if schema is None or choice.weight is None or choice.weight in dict(schema.columns):
         return schema
@@ -308,7 +307,7 @@ def _stripped(value: Any) -> Any:
 
 
 def _infer_delimited(
-    form: Delimited, block: RecordBlock, choice: Choice
+    form: Delimited, block: RecordBlock, choice: ChosenColumns
 ) -> tuple[dict[str, str], list[Any]]:
     """What the columns of CSV hold, and the first labels."""
     import pyarrow as pa
@@ -344,21 +343,6 @@ def _join(blocks: list[RecordBlock]) -> RecordBlock:
         np.concatenate([block.lines for block in blocks]),
         blocks[-1].cut,
     )
-
-
-def _in_order(work: Any, items: Iterator[Any], threads: int) -> Iterator[Any]:
-    """Process items in parallel, a few ahead; yield results in order."""
-    if threads == 1:
-        yield from map(work, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        pending: deque[Any] = deque()
-        for item in items:
-            pending.append(pool.submit(work, item))
-            if len(pending) > threads:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
 
 
 def schema_of(table: Any) -> TableSchema | None:

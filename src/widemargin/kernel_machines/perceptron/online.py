@@ -89,7 +89,8 @@ class Online:
         self._outside = np.empty(
             BLOCK_BYTES // points.dtype.itemsize + 64 * self.size, points.dtype
         )
-        self._owed: list[tuple[np.ndarray, Log]] = []  # blocks of this epoch and their corrections
+        #: The blocks of this epoch, and their corrections, which only later blocks have counted.
+        self._pending: list[tuple[np.ndarray, Log]] = []
 
     def go_on(self, scores: np.ndarray, count: float) -> None:
         """Start from the scores and the clock of an earlier training."""
@@ -113,7 +114,7 @@ class Online:
             return
         recent = _Changed(self.task)
         if done:
-            for _, log in self._owed:
+            for _, log in self._pending:
                 recent.add(log)
         else:
             self._settle()
@@ -132,7 +133,7 @@ class Online:
             if not again:
                 self.S[:, which] = S
             recent.add(self.logs[-1])
-            self._owed.append((which[:0] if again else which, self.logs[-1]))
+            self._pending.append((which[:0] if again else which, self.logs[-1]))
             yield len(which), tally
 
     def remember(self) -> tuple[int, float]:
@@ -147,13 +148,13 @@ class Online:
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The state of the learner, as arrays and JSON."""
         arrays = {"S": self.S, "clock": self.clock}
-        blocks = [which for which, _ in self._owed]
-        arrays["owed"] = np.concatenate([np.empty(0, np.int64), *blocks])
+        blocks = [which for which, _ in self._pending]
+        arrays["pending"] = np.concatenate([np.empty(0, np.int64), *blocks])
         for name, columns in zip(Log._fields, zip(NO_LOG, *self.logs, strict=True), strict=True):
             arrays[f"log.{name}"] = np.concatenate(columns)
         about = {
             "logs": [len(log.example) for log in self.logs],
-            "owed": [len(which) for which in blocks],
+            "pending": [len(which) for which in blocks],
         }
         return arrays, about
 
@@ -163,17 +164,17 @@ class Online:
         self.S, self.clock = arrays["S"], arrays["clock"]
         n, whole = self.task.points.n, read_log(arrays, self.task.points.n)
         check_places("log.label", whole.label, len(self.S))
-        check_places("owed", arrays["owed"], n)
+        check_places("pending", arrays["pending"], n)
         check_lengths(about, "logs", len(whole.label))
-        check_lengths(about, "owed", len(arrays["owed"]))
-        if len(about["owed"]) > len(about["logs"]):
-            raise ValueError(f"{len(about['owed'])} blocks have {len(about['logs'])} logs")
+        check_lengths(about, "pending", len(arrays["pending"]))
+        if len(about["pending"]) > len(about["logs"]):
+            raise ValueError(f"{len(about['pending'])} blocks have {len(about['logs'])} logs")
         edges = np.cumsum([0, *about["logs"]]).tolist()
         self.logs = [Log(*(column[a:b] for column in whole)) for a, b in pairwise(edges)]
-        edges = np.cumsum([0, *about["owed"]]).tolist()
-        blocks = [arrays["owed"][a:b] for a, b in pairwise(edges)]
+        edges = np.cumsum([0, *about["pending"]]).tolist()
+        blocks = [arrays["pending"][a:b] for a, b in pairwise(edges)]
         # Every block has one log, and the logs of this epoch come last.
-        self._owed = list(zip(blocks, self.logs[len(self.logs) - len(blocks) :], strict=True))
+        self._pending = list(zip(blocks, self.logs[len(self.logs) - len(blocks) :], strict=True))
 
     def pack_snapshot(self, snapshot: tuple[int, float]) -> dict[str, np.ndarray]:
         """A snapshot as arrays."""
@@ -220,14 +221,14 @@ class Online:
         The score of an example last seen in block b lacks the corrections of later blocks. They
         are accumulated from the last block backwards.
         """
-        if not self._owed:
+        if not self._pending:
             return
         n = self.task.points.n
         seen = np.full(n, -1)
-        for number, (which, _) in enumerate(self._owed):
+        for number, (which, _) in enumerate(self._pending):
             seen[which] = number
         later = _Changed(self.task)
-        for number in range(len(self._owed) - 1, -2, -1):
+        for number in range(len(self._pending) - 1, -2, -1):
             rows = np.flatnonzero(seen == number)
             if later.n:
                 for begin in range(0, len(rows), self.size):
@@ -235,8 +236,8 @@ class Online:
                     part = self.task.points.take(some)
                     self.S[:, some] += later.scores(part, self._outside)
             if number >= 0:
-                later.add(self._owed[number][1])
-        self._owed = []
+                later.add(self._pending[number][1])
+        self._pending = []
 
     def _explain(self, K: np.ndarray, which: np.ndarray, row: int) -> None:
         """Raise an error that says why the score of an example is not finite."""

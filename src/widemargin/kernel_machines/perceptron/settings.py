@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     parse_bytes,
+    seconds_limit,
     uses_of_held_out,
 )
 from widemargin.training.run import Stops
@@ -108,7 +108,7 @@ class KernelSettings:
     @property
     def stops(self) -> Stops:
         """When to stop."""
-        limit = math.inf if self.max_seconds is None else float(self.max_seconds)
+        limit = seconds_limit(self.max_seconds)
         return Stops(float(self.epochs), self.patience, max_seconds=limit)
 
     @property

@@ -65,7 +65,7 @@ class KernelTraining(Training):
         self._running: RunningScores | None = None
         if held_out is not None and isinstance(self.learner, Online):
             self._running = RunningScores(task.kernel, held_out[0], task.k, task.joint)
-        self._heard = 0  # number of logs that the running scores include
+        self._logs_scored = 0  # number of logs that the running scores include
 
     # An epoch
 
@@ -98,8 +98,8 @@ class KernelTraining(Training):
         learner, keep = self.learner, self.settings.keep
         if isinstance(learner, Online):
             assert self._running is not None
-            log = join_logs(learner.logs[self._heard :])
-            self._heard = len(learner.logs)
+            log = join_logs(learner.logs[self._logs_scored :])
+            self._logs_scored = len(learner.logs)
             self._running.add(*support_of(self.task.points, log), self.task.threads)
             found = self._running.result(keep, learner.count)
         else:
@@ -121,15 +121,15 @@ class KernelTraining(Training):
         arrays, about = self.learner.contents()
         if self._running is not None:
             arrays |= prefixed("running", self._running.arrays())
-        about |= {"done": self._done, "heard": self._heard, **self._orders.about()}
+        about |= {"done": self._done, "logs_scored": self._logs_scored, **self._orders.about()}
         return arrays, about
 
     def resume(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Undo `contents`."""
-        check_counts(about, "done", "heard")
+        check_counts(about, "done", "logs_scored")
         self.learner.resume(arrays, about)
         self._orders.resume(about)
-        self._done, self._heard = about["done"], about["heard"]
+        self._done, self._logs_scored = about["done"], about["logs_scored"]
         if self._running is not None:
             self._running.resume(without_prefix("running", arrays))
 

@@ -30,6 +30,7 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     parse_bytes,
+    seconds_limit,
 )
 from widemargin.threads import one_blas_thread, thread_count
 from widemargin.training.history import Epoch, History
@@ -126,7 +127,8 @@ def fit_kernel_svm(
     settings : KernelSVMSettings
         The settings.
     rng : numpy Generator, optional
-        Chooses the examples that `settings.validation` holds out; nothing else is random.
+        Chooses the examples that `settings.validation` holds out. Landmarks are drawn with a fixed
+        seed, so this does not change them.
     sample_weight : array, optional
         The weight of each example's loss. Held-out examples have weight 0; the accuracy on them is
         in the history.
@@ -148,13 +150,14 @@ def fit_kernel_svm(
     price = np.ones(points.n) if price is None else price
     order = _order_by_class(codes, price)
     problem = _make_problem(kernel, points, codes, len(classes), price, order, settings)
-    deadline = math.inf if settings.max_seconds is None else began + settings.max_seconds
+    deadline = began + seconds_limit(settings.max_seconds)
     given = None if start is None else KernelDualStart(start.beta[order], start.C)
     solved, reason = _solve(problem, settings, classes, deadline, given, watch)
     history = History(stopped=reason)
-    steps, worth = int(np.sum(solved.steps)), solved.certificate
+    steps, certificate = int(np.sum(solved.steps)), solved.certificate
     seconds = time.monotonic() - began
-    history.add(Epoch(1, 0, steps, worth.primal, None, None, seconds, points.n, worth.gap))
+    found = certificate.primal, None, None, seconds, points.n, certificate.gap
+    history.add(Epoch(1, 0, steps, *found))
     support = points.take(order[solved.support])
     model = KernelSVMModel(
         classes=classes,
@@ -174,7 +177,7 @@ def fit_kernel_svm(
         pairs=problem.pairs,
         support_sizes=np.bincount(codes[order[solved.support]], minlength=len(classes)),
         shape=settings.decision_function_shape,
-        worth=worth,
+        certificate=certificate,
     )
     if len(kept_back):
         score = _accuracy(model, points.take(kept_back), classes[codes[kept_back]])

@@ -24,9 +24,9 @@ import numpy as np
 
 from widemargin.loops.arrays import add_scaled
 from widemargin.loops.jit import jit
-from widemargin.loops.kernel.feature_space import find_amounts, is_finite
+from widemargin.loops.kernel.feature_space import find_kernel_amounts, is_finite
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally
-from widemargin.loops.rivals import best_rival
+from widemargin.loops.rivals import half_lead
 from widemargin.loops.steps import eta_at
 
 RANDOM, FORGETRON, PROJECTRON = range(3)
@@ -77,7 +77,7 @@ def budget_pass(budget, KT, K, q, y, price, which, rule, joint, S, slots, draws,
             bad = j
             break
         eta = eta_at(rule, t + 1.0)
-        wrong, changed, cost = find_amounts(rule, S, q, y, j, joint, eta, weight, amounts)
+        wrong, changed, cost = find_kernel_amounts(rule, S, q, y, j, joint, eta, weight, amounts)
         mistakes += wrong
         total += cost
         if budget.form == PROJECTRON:
@@ -171,9 +171,9 @@ def project_example(budget, KT, K, q, y, row, joint, S, slots, j, eta, amounts, 
     unit, needed = eta * budget.R2, False
     together = joint and len(S) > 1
     right = y[j]
-    rival = best_rival(S[:, j], right) if together else 0
+    lead, rival, _ = half_lead(S[:, j], right) if together else (0.0, 0, False)
     for k in range(len(S)):
-        needed |= margin_at(S, y, j, k, together, right, rival) < unit
+        needed |= (lead if together else margin_at(S, right, j, k)) < unit
     if not needed:
         return 0
     for s in range(n):
@@ -202,7 +202,7 @@ def project_example(budget, KT, K, q, y, row, joint, S, slots, j, eta, amounts, 
     for k in range(len(S)):
         amount = amounts[k]
         if amount == 0.0 and (not together or k == right or k == rival):
-            short = 1.0 - margin_at(S, y, j, k, together, right, rival) / unit
+            short = 1.0 - (lead if together else margin_at(S, right, j, k)) / unit
             if short > 0.0 and short > far and inside > 0.0:
                 tau = min(short, 2.0 * (short - far)) / (inside / budget.R2)
                 positive = k == right if len(S) > 1 else right == 1
@@ -221,10 +221,8 @@ def project_example(budget, KT, K, q, y, row, joint, S, slots, j, eta, amounts, 
 
 
 @jit(inner=True)
-def margin_at(S, y, j, k, together, right, rival):
-    """The margin of example j in the problem of class k."""
-    if together:
-        return (S[right, j] - S[rival, j]) / 2.0
+def margin_at(S, right, j, k):
+    """The margin of example j of class `right` in the problem of class k against the rest."""
     positive = right == k if len(S) > 1 else right == 1
     return S[k, j] if positive else -S[k, j]
 

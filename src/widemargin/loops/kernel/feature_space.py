@@ -12,7 +12,7 @@ import numpy as np
 from widemargin.loops.arrays import add_scaled
 from widemargin.loops.jit import jit
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally, append_to_log
-from widemargin.loops.rivals import best_rival
+from widemargin.loops.rivals import half_lead
 from widemargin.loops.steps import eta_at, loss, mistaken, step
 
 
@@ -41,7 +41,7 @@ def feature_pass(K, q, y, price, order, rule, joint, S, clock, log):
             bad = np.int64(j)
             break
         eta = eta_at(rule, t + 1.0)
-        wrong, changed, cost = find_amounts(rule, S, q, y, j, joint, eta, weight, amounts)
+        wrong, changed, cost = find_kernel_amounts(rule, S, q, y, j, joint, eta, weight, amounts)
         mistakes += wrong
         updates += changed
         total += cost
@@ -67,7 +67,7 @@ def is_finite(S, q, j):
 
 
 @jit(inline=True)
-def find_amounts(rule, S, q, y, j, joint, eta, weight, amounts):
+def find_kernel_amounts(rule, S, q, y, j, joint, eta, weight, amounts):
     """Find the amount of example j to add to every class; returns mistakes, changes and loss."""
     if joint and len(S) > 1:
         return _against_rival(rule, S, q, y, j, eta, weight, amounts)
@@ -92,16 +92,12 @@ def _against_rest(rule, S, q, y, j, eta, weight, amounts):
 
 @jit(inner=True)
 def _against_rival(rule, S, q, y, j, eta, weight, amounts):
-    """Find the amounts for the correct class and its best rival; returns mistake, change and loss.
-
-    The margin is half the lead, as in `widemargin.loops.linear.passes.multiclass_pass`.
-    """
+    """Find the amounts of the right class and its rival; returns mistake, change and loss."""
     right = y[j]
-    rival = best_rival(S[:, j], right)
+    m, rival, tie_is_wrong = half_lead(S[:, j], right)
     for k in range(len(S)):
         amounts[k] = 0.0
-    m = (S[right, j] - S[rival, j]) / 2.0
-    wrong = mistaken(m, rule.ties or rival < right)
+    wrong = mistaken(m, rule.ties or tie_is_wrong)
     tau = step(rule, m, wrong, q[j], 0.0, eta, weight)
     amounts[right], amounts[rival] = tau, -tau
     return np.int64(wrong), np.int64(tau != 0.0), loss(rule, m)

@@ -70,7 +70,7 @@ def learn_separately(packed, columns, right, price, numbers, W, U, clock, totals
             return NOT_FINITE
         mistakes += tally.mistakes
         updates += tally.updates
-        loss += tally.loss
+        loss += tally.loss / len(W)
     count(totals, mistakes, updates, loss, clock)
     return LEARNED
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.rivals import best_rival
+from widemargin.loops.rivals import half_lead
 from widemargin.loops.steps import (
     REACH,
     SIGMOID,
@@ -126,7 +126,6 @@ def multiclass_pass(rows, y, price, order, rule, W, U, clock, log):
                 W[y[i]] += eta x[i]
                 W[r]    -= eta x[i]
 
-    The margin is half the lead, so that two classes learn the rows -w and +w of the binary loop.
     The rule SIGMOID corrects every class: observed minus expected.
 
     Changes W, U, clock and log in place. Costs k dot products per example.
@@ -241,9 +240,8 @@ def find_amounts(rule, rows, i, y, price, scores, s, eta, amounts):
         amounts[k] = 0.0
     if not finite:
         return False, np.nan
-    rival = best_rival(scores, right)
-    m = (np.float64(scores[right]) - np.float64(scores[rival])) / 2.0
-    wrong = mistaken(m, rule.ties or rival < right)
+    m, rival, tie_is_wrong = half_lead(scores, right)
+    wrong = mistaken(m, rule.ties or tie_is_wrong)
     if rule.form == SIGMOID:
         return wrong, softmax_amounts(scores, right, eta * weight, amounts)
     q = norm2(rows, i) if needs_norm(rule, m) else 1.0

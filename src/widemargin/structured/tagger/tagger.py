@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -27,6 +26,7 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     refuse_unused,
+    seconds_limit,
     used_with,
 )
 from widemargin.structured.estimator import CertifiedEstimator
@@ -398,7 +398,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         check_seconds("max_seconds", self.max_seconds)
         beam = self.beam if self.search == "beam" else None
         cost = 1.0 if self.cost_augmented else 0.0
-        limit = math.inf if self.max_seconds is None else float(self.max_seconds)
+        limit = seconds_limit(self.max_seconds)
         return TaggerSettings(
             rule=make_rule(self.rule, C=self.C),
             search=Search(tags, self.order, beam, _UPDATES[self.update], cost),

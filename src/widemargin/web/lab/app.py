@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from widemargin.errors import DataError
-from widemargin.web.lab.learners import Choice, choose, described
+from widemargin.web.lab.learners import LearnerChoice, choose, described
 from widemargin.web.lab.points import MOST_POINTS, read_frame, read_points
 from widemargin.web.lab.presets import presets
 from widemargin.web.lab.samples import Table, sample
@@ -153,7 +153,7 @@ def _switch(given: Answer, name: str) -> bool:
     return value
 
 
-def _choices(given: Answer) -> list[Choice]:
+def _choices(given: Answer) -> list[LearnerChoice]:
     learners = given.get("learners")
     if not isinstance(learners, list) or not 1 <= len(learners) <= 2:
         raise DataError("learners must be a list of one or two")

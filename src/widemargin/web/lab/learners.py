@@ -203,7 +203,7 @@ LEARNERS = (
 _BY_NAME = {learner.name: learner for learner in LEARNERS}
 
 
-class Choice(NamedTuple):
+class LearnerChoice(NamedTuple):
     """A learner with the value of each of its settings."""
 
     learner: Learner
@@ -225,7 +225,7 @@ class Choice(NamedTuple):
         return values
 
 
-def choose(given: Any) -> Choice:
+def choose(given: Any) -> LearnerChoice:
     """Validate a choice of the page: `{"learner": name, "settings": {name: value}}`."""
     if not isinstance(given, dict) or set(given) - {"learner", "settings"}:
         raise DataError("a learner is given as {'learner': name, 'settings': {...}}")
@@ -239,7 +239,7 @@ def choose(given: Any) -> Choice:
     values = {
         field.name: field.check(settings.get(field.name, field.default)) for field in learner.fields
     }
-    return Choice(learner, values)
+    return LearnerChoice(learner, values)
 
 
 def described() -> list[dict[str, Any]]:

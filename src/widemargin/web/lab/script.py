@@ -12,7 +12,7 @@ from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.online.settings import Settings
-from widemargin.web.lab.learners import Choice
+from widemargin.web.lab.learners import LearnerChoice
 from widemargin.web.lab.points import Placed
 
 #: The tolerance for linear SVMs, so that all digits shown are correct.
@@ -27,7 +27,7 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-def program(choices: Sequence[Choice], placed: Placed) -> str:
+def program(choices: Sequence[LearnerChoice], placed: Placed) -> str:
     """A program that trains these learners on these points, and prints what the lab shows."""
     if len(placed.present) < 2:
         raise DataError("there is nothing to learn yet: place points of two classes")
@@ -51,7 +51,7 @@ def program(choices: Sequence[Choice], placed: Placed) -> str:
     return "\n".join([*parts, "", *(f"print({question})" for question in asked), ""])
 
 
-def _fitted(name: str, choice: Choice) -> list[str]:
+def _fitted(name: str, choice: LearnerChoice) -> list[str]:
     """The lines that train one learner and print the result."""
     params = choice.params
     keep = params.pop("keep", None)
@@ -86,7 +86,7 @@ def _fitted(name: str, choice: Choice) -> list[str]:
     return lines
 
 
-def _certified(choice: Choice) -> str:
+def _certified(choice: LearnerChoice) -> str:
     """The call of `certify` whose result the lab shows next to this learner."""
     params = choice.params
     if choice.learner.kind in ("online", "svm"):

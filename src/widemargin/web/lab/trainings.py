@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,12 @@ from widemargin.online.learn import learn
 from widemargin.online.mistake_log import NO_LOG
 from widemargin.online.orders import EpochOrders
 from widemargin.online.settings import Settings
+from widemargin.parameters import settings_from
 from widemargin.separability.kernel_trainings import inspect_kernel_run
 from widemargin.separability.linear_trainings import inspect_run
 from widemargin.training.history import History
 from widemargin.training.run import Moment
-from widemargin.web.lab.learners import Choice
+from widemargin.web.lab.learners import LearnerChoice
 from widemargin.web.lab.points import MOST_KERNEL_POINTS, Placed, grid_of
 from widemargin.web.lab.replay import (
     Corrections,
@@ -83,13 +83,13 @@ class Watch:
 
 
 def train(
-    choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
 ) -> dict[str, Any] | None:
     """Train one learner; None with fewer than two classes.
 
     Parameters
     ----------
-    choice : Choice
+    choice : LearnerChoice
         The learner and its settings.
     placed : Placed
         The points.
@@ -117,7 +117,9 @@ def train(
     return {**common, "classes": placed.present.tolist(), "values": dict(choice.values), **result}
 
 
-def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
+def _online(
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
+) -> dict[str, Any]:
     """Train a linear online learner, on one example or batch after the other."""
     params = _limited(choice, placed)
     seed = params.pop("random_state")
@@ -160,7 +162,9 @@ def _online(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     }
 
 
-def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
+def _kernel(
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
+) -> dict[str, Any]:
     """Train a kernel perceptron; its scores are running sums of kernel values."""
     _limit_kernel(placed)
     params = _limited(choice, placed)
@@ -200,15 +204,15 @@ def _kernel(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
     }
 
 
-def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -> dict[str, Any]:
+def _svm(
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
+) -> dict[str, Any]:
     """Train a linear SVM several times, each with more epochs, to show its progress."""
-    known = {field.name for field in fields(SVMSettings)}
-    params = {name: value for name, value in choice.params.items() if name in known}
     passes: list[dict[str, Any]] = []
     trained: TrainedSVM | None = None
     for epochs in _PASSES:
-        settings = SVMSettings(**params, epochs=epochs, tol=SVM_TOL, max_seconds=watch.seconds)
-        settings.check()
+        stops = {"epochs": epochs, "tol": SVM_TOL, "max_seconds": watch.seconds}
+        settings = settings_from(SVMSettings, choice.params, **stops)
         rows = Rows.of(placed.X, bias=settings.constant)
         trained = fit_svm(
             rows, placed.classes, placed.codes, settings, np.random.default_rng(0), watch=watch
@@ -242,7 +246,7 @@ def _svm(choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch) -
 
 
 def _kernel_svm(
-    choice: Choice, placed: Placed, frame: Sequence[float], watch: Watch
+    choice: LearnerChoice, placed: Placed, frame: Sequence[float], watch: Watch
 ) -> dict[str, Any]:
     """Train a kernel SVM; its solution is sent as scores on a grid."""
     _limit_kernel(placed)
@@ -281,7 +285,7 @@ def _tiny(classes: int) -> Placed:
 
 
 def _steps_json(
-    choice: Choice, made: Corrections, order: np.ndarray, placed: Placed, history: History
+    choice: LearnerChoice, made: Corrections, order: np.ndarray, placed: Placed, history: History
 ) -> dict[str, Any]:
     """What the page needs to replay a run step by step."""
     return {
@@ -298,7 +302,7 @@ def _steps_json(
     }
 
 
-def _limited(choice: Choice, placed: Placed) -> dict[str, Any]:
+def _limited(choice: LearnerChoice, placed: Placed) -> dict[str, Any]:
     """The parameters of a learner that is replayed; raises an error if it takes too many steps."""
     params = choice.params
     steps = params["epochs"] * len(placed.X)

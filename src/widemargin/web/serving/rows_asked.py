@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.readers.chunk import Chunk
-from widemargin.data.readers.pieces import Parse, Patience, chunks_of
+from widemargin.data.readers.pieces import Parse, SkippedLines, chunks_of
 from widemargin.data.readers.sources import lines_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
@@ -130,7 +130,7 @@ class RowsModel(Askable):
         if body and not body.endswith(b"\n"):
             body += b"\n"
         blocks = lines_of(io.BytesIO(body), SOURCE, len(body) + 1)  # in one piece
-        return only_chunk(list(chunks_of(blocks, parse, Patience(0))))
+        return only_chunk(list(chunks_of(blocks, parse, SkippedLines(0))))
 
 
 @cache
