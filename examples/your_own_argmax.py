@@ -43,7 +43,7 @@ sentences = [
 ]
 Y = [tuple(sentence.split()) for sentence in sentences]
 X = ["".join(words) for words in Y]
-model = StructuredPerceptron(Segmentation(), epochs=30, log=True).fit(X, Y)
+model = StructuredPerceptron(Segmentation(), epochs=30, log=True, random_state=0).fit(X, Y)
 print(model.history_)
 print(" ".join(model.predict(["theoldcatseesadog"])[0]))
 print(model.certificate())

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import widemargin as wm
+import widemargin.structured
 from widemargin.parameters import (
     changed,
     check_choice,
@@ -443,3 +444,38 @@ def test_pickles_and_clones_need_no_parameters():
     learner = wm.Perceptron(epochs=3, random_state=0)
     for other in (clone(learner), pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
         assert other.get_params() == learner.get_params()
+
+
+#: Parameters whose defaults differ between estimators, and why.
+DIFFERENT_DEFAULTS = {
+    "C": "chosen on development data for each task; 1 for examples of any other kind",
+    "beam": "tasks are searched exactly, parsers are greedy; 8 is for search='beam'",
+    "bits": "chosen on development data; a tagger and a parser choose by the size of the corpus",
+    "coef0": "KernelSVM has the defaults of scikit-learn's SVC",
+    "columns": "those to learn (Morphologizer), or those to use (TableClassifier)",
+    "committee": "a tokenizer is small enough for four",
+    "epochs": "chosen on development data; solvers stop at their tolerance",
+    "eta": "logistic regression needs steps that fit the scale of the features",
+    "fit_intercept": "only online learners choose the constant by the scale of the features",
+    "gamma": "KernelSVM has the defaults of scikit-learn's SVC",
+    "idf": "of HashedText, a transformer; the classifiers choose by what they learn with",
+    "multiclass": "what the solver supports best",
+    "ngrams": "of HashedText, a transformer; TableClassifier chooses for each column",
+    "patience": "chosen on development data for learners of few epochs",
+    "rule": "the rule after which an estimator is named; MIRA for taggers",
+    "tags": "the columns that a lemma or the morphology depends on; a parser learns tags itself",
+    "tol": "solvers stop at a gap, online learners when nothing changes",
+    "validation": "Annotator takes a treebank only, not a share",
+}
+
+
+def test_a_parameter_has_one_default():
+    defaults: dict[str, set[str]] = {}
+    for module in (wm, widemargin.structured):
+        for name in module.__all__:
+            kind = getattr(module, name)
+            if inspect.isclass(kind) and hasattr(kind, "fit"):
+                for parameter in inspect.signature(kind).parameters.values():
+                    defaults.setdefault(parameter.name, set()).add(repr(parameter.default))
+    found = {name for name, values in defaults.items() if len(values) > 1}
+    assert found == DIFFERENT_DEFAULTS.keys()

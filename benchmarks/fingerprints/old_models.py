@@ -56,7 +56,7 @@ def write_models(folder: pathlib.Path) -> None:
     for name, model in fitted.items():
         model.save(folder / f"{name}.wm")
     for what, (task, examples, answers) in structured_tasks().items():
-        model = wm.StructuredPerceptron(task, epochs=5).fit(examples, answers)
+        model = wm.StructuredPerceptron(task, epochs=5, random_state=0).fit(examples, answers)
         model.save(folder / f"structured-{what}.wm")
     stream = wm.Perceptron(random_state=0)
     for x, label in dicts(150):

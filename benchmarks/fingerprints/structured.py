@@ -74,10 +74,10 @@ STRUCTURED: dict[str, dict[str, Any]] = {
 }
 #: Options that only some tasks have: cost-augmented search and a beam.
 STRUCTURED_MORE: dict[str, dict[str, Any]] = {
-    "augmented": {"augmented": True, "rule": "pa1", "C": 0.1},
+    "augmented": {"cost_augmented": True, "rule": "pa1", "C": 0.1},
     **{
         f"beam {update}": {"beam": 2, "update": update}
-        for update in ("max-violation", "early", "standard")
+        for update in ("max-violation", "early", "whole")
     },
 }
 
@@ -94,13 +94,15 @@ def structured(notes: Notes, data: pathlib.Path) -> None:
             if name == "validation" and len(X) < 4:
                 continue
             with notes.case(f"StructuredPerceptron/{what}/{name}") as put:
-                model = wm.StructuredPerceptron(task, **{"epochs": 5, **how}).fit(X, Y)
+                model = wm.StructuredPerceptron(
+                    task, **{"epochs": 5, "random_state": 0, **how}
+                ).fit(X, Y)
                 put_structured(put, model, X)
                 put_saved(put, model)
                 if name == "logged":
                     put_certificate(put, model.certificate())
         with notes.case(f"StructuredPerceptron/{what}/going on") as put:
-            model = wm.StructuredPerceptron(task)
+            model = wm.StructuredPerceptron(task, random_state=0)
             half = len(X) // 2
             put_structured(put, model.partial_fit(X[:half], Y[:half]).partial_fit(X, Y), X)
 

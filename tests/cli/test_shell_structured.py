@@ -421,11 +421,17 @@ def test_wrong_usage(words, message):
     assert message in run(*words, code=2).output
 
 
+def test_only_taggers_are_compared_with_a_column(folder):
+    run(*PARSER, "train.conllu", "--model", "p.wm", "--quiet")
+    said = run("test", "p.wm", "dev.conllu", "--column", "upos", code=2).output
+    assert "--column is for taggers: it has no effect for this parser" in said
+
+
 def test_models_of_one_kind_do_not_do_for_another(folder):
     run(*TAGGER, "--column", "upos", "train.conllu", "--model", "tag.wm", "--quiet")
     (folder / "t.svm").write_text("1 1:1\n-1 2:1\n")
     run("train", "t.svm", "--model", "lin.wm", "--quiet")
-    assert "is a Tagger: use widemargin tag" in run("predict", "tag.wm", "t.svm", code=1).output
+    assert "is a tagger: use widemargin tag" in run("predict", "tag.wm", "t.svm", code=1).output
     told = run("update", "tag.wm", "t.svm", code=1).output
     assert "Taggers cannot be updated: train again on all sentences" in told
     told = run("parse", "tag.wm", "dev.conllu", code=1).output

@@ -16,6 +16,7 @@ from profiles import tries
 
 from widemargin import Perceptron
 from widemargin.errors import DataError, ModelFileError
+from widemargin.modelfile import pack_value, read_model_file, unpack_value, write_model_file
 from widemargin.structured import Score, StructuredPerceptron, Task, check_decoder
 from widemargin.structured.beam import find_violation, search
 from widemargin.structured.tasks import Alignment, Constituents, Matching, Reranking, Tagging
@@ -104,7 +105,9 @@ def test_L34_choose_among_classes_taggings_parses_and_translations():
 
 
 def test_L34_learned_weights_are_read_and_edited_by_name():
-    model = StructuredPerceptron(Tagging(["Det", "Noun", "Verb"])).fit(DT_NN, DT_NN_TAGS)
+    model = StructuredPerceptron(Tagging(["Det", "Noun", "Verb"]), random_state=0).fit(
+        DT_NN, DT_NN_TAGS
+    )
     assert model.predict(DT_NN) == DT_NN_TAGS
     assert model["the Det"] == model.weights_["the Det"] > 0 == model["never seen"]
     model["the Verb"] = 100.0
@@ -168,7 +171,7 @@ def test_L35_mistakes_stay_below_the_bound_of_a_known_separator(seed):
             Y.append(scores[2][1])
         elif not any(truth.values()):
             return
-    model = StructuredPerceptron(Classes(), epochs=500, log=True).fit(X, Y)
+    model = StructuredPerceptron(Classes(), epochs=500, log=True, random_state=0).fit(X, Y)
     certificate = model.certificate(truth, X, Y)
     differences = [
         {
@@ -234,7 +237,9 @@ def test_L35_costs_ask_for_a_larger_lead():
     task = Tagging(["A", "B"])
     X, Y = [["a", "b", "c"]], [("A", "B", "A")]
     plain = StructuredPerceptron(task, rule="pa", keep="last").fit(X, Y)
-    wide = StructuredPerceptron(task, rule="pa", keep="last", augmented=True, epochs=50).fit(X, Y)
+    wide = StructuredPerceptron(task, rule="pa", keep="last", cost_augmented=True, epochs=50).fit(
+        X, Y
+    )
     for model, enough in ((plain, False), (wide, True)):
         score = Score(model.weights_)
         right = score(task.features(X[0], Y[0]))
@@ -352,7 +357,7 @@ def test_L36_early_and_max_violation_updates_are_by_their_definitions(seed, widt
 @pytest.mark.parametrize("update", ["early", "max-violation"])
 def test_L36_learning_under_a_narrow_beam(update):
     model = StructuredPerceptron(
-        Tagging(["Det", "Noun", "Verb"]), beam=1, update=update, epochs=30, log=True
+        Tagging(["Det", "Noun", "Verb"]), beam=1, update=update, epochs=30, log=True, random_state=0
     ).fit(DT_NN, DT_NN_TAGS)
     assert model.history_.stopped == "no mistakes"
     assert model.predict(DT_NN) == DT_NN_TAGS
@@ -379,7 +384,7 @@ def test_learns_to_align_match_and_parse():
     pairs = [("colour", "color"), ("cat", "kat"), ("back", "bak"), ("tack", "tak")]
     gold = StructuredPerceptron(Alignment()).set_weights({"same": 3, "c=k": 2, "alone": -1})
     answers = gold.predict(pairs)
-    model = StructuredPerceptron(Alignment(), epochs=30).fit(pairs, answers)
+    model = StructuredPerceptron(Alignment(), epochs=30, random_state=0).fit(pairs, answers)
     assert model.score(pairs, answers) == 1.0
     rng = random.Random(0)
     tables = [
@@ -387,7 +392,8 @@ def test_learns_to_align_match_and_parse():
         for _ in range(20)
     ]
     near = StructuredPerceptron(Matching()).set_weights({"near": 1.0}).predict(tables)
-    assert StructuredPerceptron(Matching(), epochs=50).fit(tables, near).score(tables, near) > 0.95
+    learned = StructuredPerceptron(Matching(), epochs=50, random_state=0).fit(tables, near)
+    assert learned.score(tables, near) > 0.95
     tree = StructuredPerceptron(Constituents(GRAMMAR)).set_weights({"NP NP PP": 1.0})
     trees = tree.predict([PAPA])
     assert StructuredPerceptron(Constituents(GRAMMAR)).fit([PAPA], trees).predict([PAPA]) == trees
@@ -395,16 +401,104 @@ def test_learns_to_align_match_and_parse():
 
 def test_early_stopping_gives_back_the_best_weights():
     X, Y = some_classes(3, n=60)
-    model = StructuredPerceptron(Classes(), epochs=30, patience=3).fit(
+    model = StructuredPerceptron(Classes(), epochs=30, patience=3, random_state=0).fit(
         X[:40], Y[:40], X[40:], Y[40:]
     )
     scores = model.history_["held_out"]
     best = model.history_.best
     assert scores[best - 1] == np.max(scores) == model.score(X[40:], Y[40:])
     assert model.history_.stopped in ("no improvement", "epochs")
-    split = StructuredPerceptron(Classes(), validation=0.25).fit(X, Y)
+    split = StructuredPerceptron(Classes(), validation=0.25, random_state=0).fit(X, Y)
     assert split.history_.best is not None
     assert split.history_.epochs[0].examples == 45
+
+
+def test_one_epoch_holds_examples_out_too():
+    X, Y = some_classes(3, n=20)
+    model = StructuredPerceptron(Classes(), validation=0.3, epochs=1).fit(X, Y)
+    assert model.history_.epochs[0].examples == 14
+    assert model.history_.epochs[0].held_out is not None
+
+
+class Visits(Classes):
+    """Notes the examples in the order in which they are visited."""
+
+    def __init__(self):
+        super().__init__()
+        self.visited = []
+
+    def argmax(self, x, score):
+        self.visited.append(x)
+        return super().argmax(x, score)
+
+
+def test_every_call_of_partial_fit_has_its_own_order():
+    X, Y = some_classes(3, n=12)
+    orders = []
+    for _ in range(2):
+        model = StructuredPerceptron(Visits(), random_state=0)
+        for _ in range(3):
+            model.partial_fit(X, Y)
+        orders.append([model.task.visited[i : i + 12] for i in (0, 12, 24)])
+    assert orders[0] == orders[1]
+    one, two, three = orders[0]
+    assert sorted(one) == sorted(two) == sorted(three)
+    assert one != two != three != one
+
+
+def test_a_loaded_model_continues_with_the_orders_that_were_next(tmp_path):
+    X, Y = some_classes(3, n=12)
+    model = StructuredPerceptron(Visits(), random_state=0).fit(X, Y)
+    model.save(tmp_path / "m.wm")
+    again = StructuredPerceptron.load(tmp_path / "m.wm", Visits())
+    model.task.visited.clear()
+    for one in (model, again):
+        one.partial_fit(X, Y)
+    assert again.task.visited == model.task.visited
+
+
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_weights_set_by_hand_are_where_every_fit_starts(keep, tmp_path):
+    X, Y = some_classes(3, n=12)
+    given = {"0 1": 2.0, "by hand": 7.0}
+    first = StructuredPerceptron(Classes(), keep=keep, random_state=0).set_weights(given).fit(X, Y)
+    expected = first.weights_
+    assert first.fit(X, Y).weights_ == expected
+    assert expected["by hand"] == 7.0
+    later = StructuredPerceptron(Classes(), keep=keep, random_state=0).fit(X, Y)
+    later.set_weights(given)
+    later.save(tmp_path / "m.wm")
+    assert later.fit(X, Y).weights_ == expected
+    assert StructuredPerceptron.load(tmp_path / "m.wm").fit(X, Y).weights_ == expected
+
+
+def test_the_history_of_many_calls_stays_short(monkeypatch):
+    monkeypatch.setattr("widemargin.training.history.MOST_CALLS", 10)
+    X, Y = some_classes(3, n=4)
+    model = StructuredPerceptron(Classes())
+    for _ in range(25):
+        model.partial_fit(X, Y)
+    assert len(model.history_) <= 10
+    assert model.history_["examples"].sum() == 100
+    fitted = StructuredPerceptron(Classes(), epochs=25).fit(*some_classes(3))
+    assert len(fitted.history_) == 25  # one fit is never shortened
+
+
+def test_files_with_the_parameter_names_of_0_1_load(tmp_path):
+    X, Y = some_classes(3, n=12)
+    model = StructuredPerceptron(Classes(), cost_augmented=True, epochs=2).fit(X, Y)
+    model.save(tmp_path / "new.wm")
+    arrays, about = read_model_file(tmp_path / "new.wm")
+    params = unpack_value(about["params"])
+    params["augmented"] = params.pop("cost_augmented")
+    old = {"update": "standard", "max_seconds": math.inf, "random_state": 0, "progress": False}
+    about["params"] = pack_value({**params, **old})
+    del about["generator"]
+    write_model_file(tmp_path / "old.wm", arrays, about)
+    again = StructuredPerceptron.load(tmp_path / "old.wm")
+    assert (again.cost_augmented, again.update, again.random_state) == (True, "whole", 0)
+    assert again.weights_ == model.weights_
+    again.partial_fit(X, Y)
 
 
 @pytest.mark.parametrize("keep", ["last", "average", "vote"])
@@ -452,15 +546,19 @@ def test_same_seed_same_model_and_chunks_are_the_whole():
         ({"keep": "best"}, "keep='best' is unknown"),
         ({"rule": "logistic"}, "rule='logistic' is unknown"),
         ({"update": "late"}, "update='late' is unknown"),
+        ({"shuffle": "sometimes"}, "shuffle='sometimes' is unknown"),
+        ({"max_seconds": 0}, "max_seconds=0 must be a positive number, or None"),
         ({"epochs": 0}, "epochs=0"),
         ({"beam": -1}, "beam=-1"),
         ({"C": -1.0}, "C=-1.0"),
-        ({"augmented": True, "beam": 2}, "not with a beam"),
+        ({"cost_augmented": True, "beam": 2}, "not with a beam"),
     ],
 )
 def test_wrong_parameters(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        StructuredPerceptron(Classes(), **wrong)
+    model = StructuredPerceptron(Classes(), **wrong)
+    for learn in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match=message):
+            learn([(1,), (2,)], [0, 1])
 
 
 def test_bad_input():

@@ -392,7 +392,7 @@ def test_the_shell_cuts_text(folder, tokenizer) -> None:
 
 def test_the_shell_refuses_what_has_no_effect(folder) -> None:
     told = run("predict", "words.wm", "text.txt", code=1).output
-    assert "is a Tokenizer: use widemargin tokenize" in told
+    assert "is a tokenizer: use widemargin tokenize" in told
     for command in (["tag"], ["parse"], ["explain"], ["report", "-o", "x.html"]):
         told = run(*command, "words.wm", "text.txt", code=1).output
         assert "made by the learner Tokenizer" in told

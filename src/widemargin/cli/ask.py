@@ -18,6 +18,7 @@ from widemargin.errors import DataError
 from widemargin.modelfile import learner_of
 from widemargin.models.linear import load_model
 from widemargin.models.multilabel import MultilabelModel
+from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 
 #: The formats that a model can read, by the kind of its encoder.
 _FORMATS: dict[str, tuple[str, ...]] = {
@@ -26,17 +27,6 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "text": (),
     "vw": ("vw",),
 }
-#: Learners of sentences, and the commands that apply their models.
-SENTENCE_LEARNERS = {
-    "Tagger": "tag",
-    "Lemmatizer": "tag",
-    "Morphologizer": "tag",
-    "Parser": "parse",
-    "Annotator": "parse",
-    "Tokenizer": "tokenize",
-}
-#: The learner for tasks that users write in Python.
-TASK_LEARNER = "StructuredPerceptron"
 #: Formats of texts that are not tables.
 _TEXTS = ("fasttext", "labelled-text", "text")
 
@@ -78,9 +68,8 @@ class Question:
     ) -> None:
         learner = learner_of(path)
         if learner in SENTENCE_LEARNERS:
-            asks = f"widemargin {SENTENCE_LEARNERS[learner]}"
-            article = "an" if learner == "Annotator" else "a"
-            raise DataError(f"{path}: is {article} {learner}: use {asks}")
+            known = SENTENCE_LEARNERS[learner]
+            raise DataError(f"{path}: is {known.called}: use widemargin {known.command}")
         if learner == TASK_LEARNER:
             raise DataError(f"{path}: is a model of a task written in Python: load it in Python")
         self.model = load_rows_model(path)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, load_rows_model
+from widemargin.cli.ask import load_rows_model
 from widemargin.markup.words import several
 from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
@@ -18,6 +18,7 @@ from widemargin.models.linear import LinearModel
 from widemargin.models.threshold import say_threshold
 from widemargin.pages.reportable import encoder_story
 from widemargin.stores.addresses import size_of
+from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.training.history import History
 
 _WIDTH = 40

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER, Question, load_rows_model
+from widemargin.cli.ask import Question, load_rows_model
 from widemargin.cli.inspect import one_example
 from widemargin.cli.sentences import (
     load_sentence_model,
@@ -18,7 +18,7 @@ from widemargin.cli.sentences import (
     refuse_table_options,
     tell_skipped,
 )
-from widemargin.cli.structured_test import CHECKS
+from widemargin.cli.structured_test import CHECKS, refuse_column
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Texts
 from widemargin.errors import DataError
@@ -29,6 +29,7 @@ from widemargin.online.scores import best_class
 from widemargin.pages.reportable import subject_of
 from widemargin.pages.reports import write_report
 from widemargin.structured.examination import examine_sentences
+from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.threads import thread_count
 
 
@@ -38,9 +39,7 @@ def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     if learner_of(path) in SENTENCE_LEARNERS:
         refuse_table_options()
         model = load_sentence_model(path, "Tagger", "Parser", "Annotator")
-        if given["column"] is not None and model.learner != "Tagger":
-            kind = model.learner.lower()
-            raise click.UsageError(f"--column is for taggers: it has no effect for this {kind}")
+        refuse_column(model, given)
         if files:
             corpus = read_sentences(files, given, check=CHECKS.get(model.learner))
             tell_skipped(corpus)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import click
@@ -16,6 +15,7 @@ from widemargin.data.readers.formats import CORPORA
 from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of, open_bytes
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
+from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.threads import thread_count
 
 _FORMATS = (*CORPORA, "text")
@@ -24,32 +24,20 @@ _OF_TABLES = ("label", "header", "delimiter", "decimal", "text")
 #: The number of skipped sentences to report one by one.
 _SHOWN = 5
 
-#: The classes of sentence models, by learner.
-_HOMES = {
-    "Tagger": "widemargin.structured.tagger.model:TaggerModel",
-    "Parser": "widemargin.structured.parser.model:ParserModel",
-    "Tokenizer": "widemargin.structured.tokenizer.model:TokenizerModel",
-    "Lemmatizer": "widemargin.structured.lemmas.model:LemmatizerModel",
-    "Morphologizer": "widemargin.structured.morphology.model:MorphologizerModel",
-    "Annotator": "widemargin.structured.annotator.model:AnnotatorModel",
-}
-
 
 def load_sentence_model(path: str, *wanted: str) -> Any:
     """Load a sentence model, which must be made by one of the `wanted` learners, if given."""
     arrays, about = read_model_file(path)
     learner = str(about.get("learner"))
-    if learner not in (wanted or _HOMES):
-        *others, last = map(str.lower, wanted or _HOMES)
+    if learner not in (wanted or SENTENCE_LEARNERS):
+        *others, last = map(str.lower, wanted or SENTENCE_LEARNERS)
         kind = f"{', '.join(others)} or {last}" if others else last
-        from widemargin.cli.ask import SENTENCE_LEARNERS, TASK_LEARNER
-
-        used = f"; use it with widemargin {SENTENCE_LEARNERS.get(learner, 'predict')}"
+        known = SENTENCE_LEARNERS.get(learner)
+        used = f"; use it with widemargin {'predict' if known is None else known.command}"
         if learner == TASK_LEARNER:
             used = ""
         raise ModelFileError(f"{path}: is not a {kind}: it was made by the learner {learner}{used}")
-    module, name = _HOMES[learner].split(":")
-    return restore(path, arrays, about, getattr(import_module(module), name).of)
+    return restore(path, arrays, about, SENTENCE_LEARNERS[learner].load_model().of)
 
 
 def refuse_table_options() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from widemargin.cli.ask import SENTENCE_LEARNERS
 from widemargin.cli.inspect import show_history
 from widemargin.cli.sentences import (
     load_sentence_model,
@@ -23,18 +22,11 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.stores.addresses import size_of
 from widemargin.structured.annotator.annotator import check_annotated
-from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.treebank import check_treebank
 from widemargin.structured.perceptron import StructuredPerceptron
-from widemargin.structured.report import (
-    Report,
-    measure_annotator,
-    measure_columns,
-    measure_parser,
-    measure_tagger,
-    measure_tokenizer,
-)
+from widemargin.structured.registry import SENTENCE_LEARNERS
+from widemargin.structured.report import Report
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.task import Task
 from widemargin.structured.task_file import task_named_in
@@ -69,19 +61,12 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print figures, confusions and the most frequent errors."""
     refuse_table_options()
     model = load_sentence_model(path)
+    refuse_column(model, given)
     corpus = _read_answers(files, given, model.learner)
     tell_skipped(corpus)
     threads = thread_count(given.get("threads") or -1)
-    if isinstance(model, TaggerModel):
-        report = measure_tagger(model, corpus, given.get("column"), threads)
-    elif isinstance(model, TokenizerModel):
-        report = measure_tokenizer(model, corpus, threads)
-    elif isinstance(model, ParserModel):
-        report = measure_parser(model, corpus, threads)
-    elif isinstance(model, AnnotatorModel):
-        report = measure_annotator(model, corpus, threads)
-    else:
-        report = measure_columns(model, corpus)
+    column = {} if given.get("column") is None else {"column": given["column"]}
+    report = SENTENCE_LEARNERS[model.learner].load_measure()(model, corpus, threads, **column)
     if given["as_json"]:
         skipped = {"skipped_sentences": len(corpus.skipped)} if corpus.skipped else {}
         click.echo(json.dumps({**figures_of(report), **skipped, **_mistakes(report)}))
@@ -97,6 +82,13 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         click.echo(note, err=True)
 
 
+def refuse_column(model: Any, given: Mapping[str, Any]) -> None:
+    """Refuse --column for models other than taggers."""
+    if given.get("column") is not None and not isinstance(model, TaggerModel):
+        kind = model.learner.lower()
+        raise click.UsageError(f"--column is for taggers: it has no effect for this {kind}")
+
+
 def _read_answers(files: Sequence[str], given: Mapping[str, Any], learner: str) -> Corpus:
     """The sentences to compare with; learners of raw text need CoNLL-U."""
     check = CHECKS.get(learner)
@@ -107,7 +99,7 @@ def _read_answers(files: Sequence[str], given: Mapping[str, Any], learner: str) 
     except DataError as error:
         if all(".conllu" in path for path in files):
             raise
-        kind, command = learner.lower(), SENTENCE_LEARNERS[learner]
+        kind, command = learner.lower(), SENTENCE_LEARNERS[learner].command
         raise DataError(
             f"{error}: to test the {kind}, give a treebank in CoNLL-U, which has the right answers"
             f" (for plain text, use widemargin {command})"

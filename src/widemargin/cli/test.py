@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import SENTENCE_LEARNERS, Question
+from widemargin.cli.ask import Question
 from widemargin.cli.ranking import ranking_figures, tell_ranking
 from widemargin.data.datasets import Classes
 from widemargin.errors import DataError
@@ -18,6 +18,7 @@ from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.evaluate.ranking import curves_of_model
 from widemargin.modelfile import learner_of
 from widemargin.online.scores import best_class
+from widemargin.structured.registry import SENTENCE_LEARNERS
 
 #: A confusion table of more classes than this does not fit a terminal.
 SHOWN = 12

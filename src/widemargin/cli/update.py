@@ -13,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import SENTENCE_LEARNERS, Question
+from widemargin.cli.ask import Question
 from widemargin.cli.linear import settings_of
 from widemargin.cli.options import refuse_to_overwrite
 from widemargin.cli.progressive import Progressive, refuse_predictions
@@ -26,6 +26,7 @@ from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
 from widemargin.models.threshold import kept_threshold, say_threshold
 from widemargin.online.fit import fit_linear, make_room
+from widemargin.structured.registry import SENTENCE_LEARNERS
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 

@@ -22,17 +22,12 @@ from widemargin.estimators.text import TextClassifier
 from widemargin.modelfile import read_model_file, restore
 from widemargin.models.linear import model_of
 from widemargin.structured.annotator.annotator import Annotator
-from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.lemmas.lemmatizer import Lemmatizer
-from widemargin.structured.lemmas.model import LemmatizerModel
-from widemargin.structured.morphology.model import MorphologizerModel
 from widemargin.structured.morphology.morphologizer import Morphologizer
-from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.perceptron import StructuredPerceptron
-from widemargin.structured.tagger.model import TaggerModel
+from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.structured.tagger.tagger import Tagger
-from widemargin.structured.tokenizer.model import TokenizerModel
 from widemargin.structured.tokenizer.tokenizer import Tokenizer
 
 _LEARNERS: dict[str, Any] = {
@@ -45,15 +40,6 @@ _LEARNERS: dict[str, Any] = {
         KernelPerceptron,
         KernelSVM,
     )
-}
-#: Learners of sentences, and the classes of their models.
-_OF_SENTENCES: dict[str, tuple[Any, Any]] = {
-    "Tagger": (Tagger, TaggerModel),
-    "Parser": (Parser, ParserModel),
-    "Tokenizer": (Tokenizer, TokenizerModel),
-    "Lemmatizer": (Lemmatizer, LemmatizerModel),
-    "Morphologizer": (Morphologizer, MorphologizerModel),
-    "Annotator": (Annotator, AnnotatorModel),
 }
 
 
@@ -93,9 +79,10 @@ def load(
     ['b']
     """
     arrays, about = read_model_file(path)
-    if about.get("learner") == StructuredPerceptron.__name__:
+    learner = str(about.get("learner"))
+    if learner == TASK_LEARNER:
         return StructuredPerceptron.load(path)
-    if about.get("learner") in _OF_SENTENCES:
+    if learner in SENTENCE_LEARNERS:
         return restore(path, arrays, about, _sentence_learner)
     model = model_of(path, arrays, about)
     if model.learner not in _LEARNERS:
@@ -105,14 +92,15 @@ def load(
 
 def _sentence_learner(arrays: dict[str, Any], about: dict[str, Any]) -> Any:
     """Restore a learner of sentences from the content of a file."""
-    kind = _OF_SENTENCES[about["learner"]][1]
+    kind = SENTENCE_LEARNERS[about["learner"]].load_model()
     return estimator_of(kind.of(arrays, about))
 
 
 def estimator_of(model: Any) -> Any:
     """Make the estimator of a model: a learner of rows, tables, texts or sentences."""
-    if model.learner in _OF_SENTENCES:
-        return _OF_SENTENCES[model.learner][0](**model.params).restore(model)
+    if model.learner in SENTENCE_LEARNERS:
+        estimator = SENTENCE_LEARNERS[model.learner].load_estimator()
+        return estimator(**model.params).restore(model)
     params = model.params
     if model.learner == LinearSVM.__name__:  # the shell stores what was given, not the defaults
         params = {"loss": model.rule, **params}

@@ -10,7 +10,7 @@ from widemargin.structured.task import Features, Score, Task, count_features
 
 #: Where to compare the right path with the best one found: where the right path fell off the beam,
 #: where it is furthest behind, or at the end in any case.
-UPDATES = ("early", "max-violation", "standard")
+UPDATES = ("early", "max-violation", "whole")
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def examine_sentences(
 def _examine_tagger(
     model: TaggerModel, corpus: Corpus, column: str | int | None, n_jobs: int | None
 ) -> SentenceExam:
-    report = measure_tagger(model, corpus, column, n_jobs)
+    report = measure_tagger(model, corpus, n_jobs, column)
     right = corpus.column(model.column if column is None else column)
     found, margins = model.flat_tags(corpus, n_jobs), model.flat_margins(corpus, n_jobs)
     hits = np.array(right, object) == np.array(found, object)

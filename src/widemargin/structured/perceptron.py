@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -12,17 +12,20 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import DataError
-from widemargin.online.orders import EpochOrders, Shuffle
+from widemargin.modelfile import pack_value
+from widemargin.online.orders import SHUFFLES, EpochOrders, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
+from widemargin.online.state import KEEPS
 from widemargin.parameters import (
     Use,
     changed,
     check_choice,
     check_fraction,
     check_patience,
-    check_positive,
+    check_seconds,
     check_whole,
     refuse_unused,
+    seconds_limit,
     uses_of_held_out,
 )
 from widemargin.structured.answers import Answers
@@ -39,9 +42,11 @@ from widemargin.training.progress import watched
 from widemargin.training.run import Run, Stops
 
 RULES = ("perceptron", "pa", "pa1", "pa2")
-KEEPS = ("last", "average", "vote")
+#: Inputs, and the right answer to each.
+_Examples = tuple[list[Any], list[Any]]
 
 
+@dataclass(eq=False, repr=False)
 class StructuredPerceptron(StructuredEstimator):
     """Learn to score answers so that the right one scores best (Collins 2002).
 
@@ -64,26 +69,28 @@ class StructuredPerceptron(StructuredEstimator):
         Step size, or (eta0, power): eta0 / t ** power at example t.
     epochs : int
         Maximum number of passes over the examples.
-    shuffle : bool or "once"
-        Whether to visit the examples in a new order in every epoch, or to shuffle them once.
-    augmented : bool
+    shuffle : bool, "once", "rows" or "draw"
+        Whether to visit the examples in a new order in every epoch (True or "rows"), to shuffle
+        them once, or to draw them with replacement.
+    cost_augmented : bool
         Search for the answer with the best score plus cost, and so also learn from right answers
         that lead by too little. The task must have `argmax_with_cost` or `candidates`.
     beam : int
         Width of the beam search; 0 uses the task's argmax.
-    update : {"max-violation", "early", "standard"}
-        How to update after a beam search: see `widemargin.structured.beam`.
+    update : {"max-violation", "early", "whole"}
+        What to update after a beam search: the part of the answer where the right one is furthest
+        behind, the part up to where it fell off the beam, or the whole answer.
     validation : float
         Share of the examples to hold out if `fit` is given no held-out examples.
     patience : int or None
         Stop when the held-out score has not improved for this many epochs; with None it is only
         measured.
-    max_seconds : float
+    max_seconds : float or None
         Stop after this many seconds.
     log : bool
         Record every correction, for the certificate; keep="vote" always does.
-    random_state : int
-        Seed of the random generator.
+    random_state : int, Generator or None
+        Seed of the random generator, or the generator itself.
     progress : bool or None
         Show a progress line; None shows it if standard error is a terminal.
 
@@ -113,42 +120,40 @@ class StructuredPerceptron(StructuredEstimator):
     inexact search.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        keep: str = "average",
-        rule: str = "perceptron",
-        C: float = 1.0,
-        eta: Eta = 1.0,
-        epochs: int = 10,
-        shuffle: Shuffle = True,
-        augmented: bool = False,
-        beam: int = 0,
-        update: str = "max-violation",
-        validation: float = 0.0,
-        patience: int | None = 5,
-        max_seconds: float = math.inf,
-        log: bool = False,
-        random_state: int | None = 0,
-        progress: bool | None = False,
-    ) -> None:
-        self.task, self.keep, self.rule, self.C, self.eta = task, keep, rule, C, eta
-        self.epochs, self.shuffle, self.augmented = epochs, shuffle, augmented
-        self.beam, self.update = beam, update
-        self.validation, self.patience, self.max_seconds = validation, patience, max_seconds
-        self.log, self.random_state, self.progress = log, random_state, progress
+    task: Task
+    _: KW_ONLY
+    keep: str = "average"
+    rule: str = "perceptron"
+    C: float = 1.0
+    eta: Eta = 1.0
+    epochs: int = 10
+    shuffle: Shuffle = True
+    cost_augmented: bool = False
+    beam: int = 0
+    update: str = "max-violation"
+    validation: float = 0.0
+    patience: int | None = 5
+    max_seconds: float | None = None
+    log: bool = False
+    random_state: Any = None
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
         self.history_ = History()
         self._weights = Weights()
         self._answers: Answers | None = None
+        self._rng: np.random.Generator | None = None
         self._longest = 0.0
         self._seen = 0
-        self._check()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._seen > 0 or bool(self._weights.start)
 
     def _check(self) -> None:
         for name, value, known in (
             ("keep", self.keep, KEEPS),
             ("rule", self.rule, RULES),
+            ("shuffle", self.shuffle, SHUFFLES),
             ("update", self.update, UPDATES),
         ):
             check_choice(name, value, known)
@@ -156,10 +161,11 @@ class StructuredPerceptron(StructuredEstimator):
         check_patience(self.patience)
         check_whole("beam", self.beam, least=0)
         check_fraction("validation", self.validation)
-        check_positive("max_seconds", self.max_seconds, infinite=True)
-        if self.augmented and self.beam:
-            raise ValueError("augmented=True searches with argmax, not with a beam: use beam=0")
-        self._rule = make_rule(self.rule, eta=self.eta, C=self.C)
+        check_seconds("max_seconds", self.max_seconds)
+        if self.cost_augmented and self.beam:
+            raise ValueError(
+                "cost_augmented=True searches with argmax, not with a beam: use beam=0"
+            )
 
     def _uses(self, held_out: bool) -> dict[str, Use]:
         """Which parameters have an effect, given whether there are held-out examples."""
@@ -192,19 +198,21 @@ class StructuredPerceptron(StructuredEstimator):
             A folder where the training is saved regularly. An interrupted run of the same training
             is resumed from there, with bit-for-bit the same result.
         """
-        self._check()
+        settings = self._settings()
         refuse_unused(changed(self), self._uses(held_out=X_val is not None))
-        start = dict(self._weights.last) if not self._seen else {}
+        examples = _paired(X, Y)
+        self._rng = np.random.default_rng(self.random_state)
+        which, held_out = self._hold_out(examples, X_val, Y_val)
+        start = {name: weight for name, weight in self._weights.start.items() if weight}
         self._weights = Weights(dict(start), start=start)
         self.history_, self._longest, self._seen = History(), 0.0, 0
-        task = partial(self._task, list(X), list(Y))
-        with open_checkpoints(checkpoint, task) as checkpoints:
-            return self._learn(X, Y, X_val, Y_val, self.epochs, checkpoints)
+        with open_checkpoints(checkpoint, partial(self._task, *examples, which)) as checkpoints:
+            return self._learn(settings, examples, which, held_out, self.epochs, checkpoints)
 
-    def _task(self, X: list[Any], Y: list[Any]) -> dict[str, Any]:
+    def _task(self, X: list[Any], Y: list[Any], which: np.ndarray) -> dict[str, Any]:
         """Identify the training, so that only its own checkpoints are resumed."""
         params = {name: repr(value) for name, value in self._settable().items()}
-        return {"learner": ["StructuredPerceptron", params], "examples": digest_of(X, Y)}
+        return {"learner": ["StructuredPerceptron", params], "examples": digest_of(X, Y, which)}
 
     def _settable(self) -> dict[str, Any]:
         """All parameters except the task."""
@@ -214,41 +222,45 @@ class StructuredPerceptron(StructuredEstimator):
 
     def partial_fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         """Continue learning with one epoch over more examples."""
-        return self._learn(X, Y, None, None, 1)
+        settings, examples = self._settings(), _paired(X, Y)
+        if self._rng is None:
+            self._rng = np.random.default_rng(self.random_state)
+        return self._learn(settings, examples, _all_of(examples), None, 1)
+
+    def _hold_out(
+        self, examples: _Examples, X_val: Any, Y_val: Any
+    ) -> tuple[np.ndarray, _Examples | None]:
+        """The places of the examples to learn from, and the held-out examples, if any."""
+        which = _all_of(examples)
+        if X_val is not None:
+            return which, (list(X_val), list(Y_val))
+        if not self.validation:
+            return which, None
+        assert self._rng is not None
+        chosen = self._rng.permutation(len(which))[: max(1, round(self.validation * len(which)))]
+        which = np.setdiff1d(which, chosen.astype(np.uint64))
+        if not len(which):
+            raise DataError("all examples are held out: there are none to learn from")
+        X, Y = examples
+        return which, ([X[i] for i in chosen], [Y[i] for i in chosen])
 
     def _learn(
         self,
-        X: Sequence[Any],
-        Y: Sequence[Any],
-        X_val: Any,
-        Y_val: Any,
+        settings: StructuredSettings,
+        examples: _Examples,
+        which: np.ndarray,
+        held_out: _Examples | None,
         epochs: int,
         checkpoints: Checkpoints | None = None,
     ) -> Self:
-        X, Y = list(X), list(Y)
-        if len(X) != len(Y):
-            raise DataError(f"{len(X)} examples, but {len(Y)} answers")
-        if not X:
-            raise DataError("there are no examples to learn from")
-        rng = np.random.default_rng(self.random_state)
-        which = np.arange(len(X), dtype=np.uint64)
-        if X_val is None and self.validation > 0.0 and epochs > 1:
-            chosen = rng.permutation(len(X))[: max(1, round(self.validation * len(X)))]
-            X_val, Y_val = [X[i] for i in chosen], [Y[i] for i in chosen]
-            which = np.setdiff1d(which, chosen.astype(np.uint64))
-            if not len(which):
-                raise DataError("all examples are held out: there are none to learn from")
-        held_out = None if X_val is None else (list(X_val), list(Y_val))
+        """Learn from examples, continuing from the weights so far."""
+        assert self._rng is not None
+        orders = EpochOrders(which, self.shuffle, self._rng)
         training = StructuredTraining(
-            self.task,
-            self._weights,
-            self._settings(),
-            (X, Y),
-            EpochOrders(which, self.shuffle, rng),
-            held_out,
+            self.task, self._weights, settings, examples, orders, held_out
         )
         training.longest = self._longest
-        stops = Stops(epochs, self.patience, max_seconds=self.max_seconds)
+        stops = Stops(epochs, self.patience, max_seconds=seconds_limit(self.max_seconds))
         with watched(self.progress, epochs) as watch:
             run = Run(
                 training,
@@ -257,7 +269,11 @@ class StructuredPerceptron(StructuredEstimator):
                 watch=watch,
                 checkpoints=checkpoints,
             )
-            self.history_.extend(run.finish())
+            found = run.finish()
+        if len(self.history_):  # an earlier call
+            self.history_.extend_by_call(found)
+        else:
+            self.history_.extend(found)
         self._weights, self._longest = training.weights, training.longest
         self._seen += run.position.seen
         self._answers = None
@@ -266,9 +282,11 @@ class StructuredPerceptron(StructuredEstimator):
         return self
 
     def _settings(self) -> StructuredSettings:
-        """The parameters in the form that the training takes."""
+        """Check the parameters, and convert them to the form that the training takes."""
+        self._check()
+        rule = make_rule(self.rule, eta=self.eta, C=self.C)
         return StructuredSettings(
-            self._rule, self.keep, self.log, self.augmented, self.beam, self.update
+            rule, self.keep, self.log, self.cost_augmented, self.beam, self.update
         )
 
     # Answers
@@ -388,10 +406,10 @@ class StructuredPerceptron(StructuredEstimator):
             return f"the rule {self.rule} takes steps of different lengths"
         if isinstance(self.eta, tuple):
             return "the step size changes"
-        if self.augmented:
+        if self.cost_augmented:
             return "it also learns from right answers whose lead is small"
-        if self.beam and self.update == "standard":
-            return "with a beam, a standard update may be made without a violation"
+        if self.beam and self.update == "whole":
+            return "with a beam, an update of whole answers may be made without a violation"
         if any(self._weights.start.values()):
             return "it did not start from zero weights"
         return ""
@@ -400,8 +418,13 @@ class StructuredPerceptron(StructuredEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a file, which names the task but does not store it."""
-        params = self._settable()
-        about = {"longest": self._longest, "seen": self._seen, "count": self._weights.count}
+        params, rng = self._settable(), self._rng
+        about = {
+            "longest": self._longest,
+            "seen": self._seen,
+            "count": self._weights.count,
+            "generator": None if rng is None else pack_value(rng.bit_generator.state),
+        }
         write_task_model(path, self.task, self._weights, params, self.history_, about)
 
     @classmethod
@@ -420,4 +443,20 @@ class StructuredPerceptron(StructuredEstimator):
         model = cls(task, **params)
         model._weights, model.history_ = weights, history
         model._longest, model._seen = about["longest"], about["seen"]
+        model._rng = about["generator"]
         return model
+
+
+def _paired(X: Sequence[Any], Y: Sequence[Any]) -> _Examples:
+    """The inputs and the answers as lists; an error if they do not fit each other."""
+    X, Y = list(X), list(Y)
+    if len(X) != len(Y):
+        raise DataError(f"{len(X)} examples, but {len(Y)} answers")
+    if not X:
+        raise DataError("there are no examples to learn from")
+    return X, Y
+
+
+def _all_of(examples: _Examples) -> np.ndarray:
+    """The places of all examples."""
+    return np.arange(len(examples[0]), dtype=np.uint64)

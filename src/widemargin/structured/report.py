@@ -75,7 +75,7 @@ class Report(NamedTuple):
 
 
 def measure_tagger(
-    model: TaggerModel, corpus: Corpus, column: str | int | None = None, n_jobs: int | None = None
+    model: TaggerModel, corpus: Corpus, n_jobs: int | None = None, column: str | int | None = None
 ) -> Report:
     """Tag a corpus and compare with its own tags.
 
@@ -161,8 +161,11 @@ def measure_tokenizer(model: TokenizerModel, treebank: Any, n_jobs: int | None =
     )
 
 
-def measure_columns(model: Any, corpus: Corpus) -> Report:
-    """Fill the columns of a lemmatizer or morphologizer, and compare with those of a corpus."""
+def measure_columns(model: Any, corpus: Corpus, n_jobs: int | None = None) -> Report:
+    """Fill the columns of a lemmatizer or morphologizer, and compare with those of a corpus.
+
+    They use one thread, whatever `n_jobs` says.
+    """
     _check_tokens(corpus)
     answers = {name: corpus.column(name) for name in model.flat_columns(corpus[:0])}
     found = model.flat_columns(corpus)

@@ -12,6 +12,7 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import ModelFileError
 from widemargin.modelfile import Contents, read_model_file, restore
 from widemargin.parameters import check_counts, check_kinds
+from widemargin.training.checkpoints import prefixed
 
 Model = TypeVar("Model", covariant=True)
 
@@ -51,14 +52,8 @@ def certificate_of(found: dict[str, Any] | None) -> RunCertificate | None:
 
 
 def join_parts(contents: dict[str, Contents]) -> Contents:
-    """Join the contents of parts into those of one model."""
-    arrays = {
-        f"{name}.{key}": array for name, (its, _) in contents.items() for key, array in its.items()
-    }
+    """Join the contents of parts, whose names become prefixes, into those of one model."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, (its, _) in contents.items():
+        arrays |= prefixed(name, its)
     return arrays, {name: described for name, (_, described) in contents.items()}
-
-
-def part_of(name: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays of one part, undoing `join_parts`."""
-    start = f"{name}."
-    return {key.removeprefix(start): one for key, one in arrays.items() if key.startswith(start)}

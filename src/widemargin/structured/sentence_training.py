@@ -8,18 +8,42 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from widemargin.data.rows import frozen
+from widemargin.loops.lowlevel.vectors import aligned
 from widemargin.online.orders import EpochOrders
 from widemargin.parameters import check_counts
 from widemargin.training.checkpoints import check_alike
 from widemargin.training.run import Counts, Training
 
+#: Rows of weights that are averaged at once.
+_BLOCK = 1 << 12
+
 
 class Averaged(NamedTuple):
-    """Weights, and the sums for their average over time, W - U / clock, which change in place."""
+    """Weights, and the sums for their average over time, W - U / clock, which change in place.
+
+    The clock starts at 1: with the weights at the start, N decisions have seen N + 1 weights.
+    """
 
     W: np.ndarray
     U: np.ndarray  # empty if no average is computed
     clock: np.ndarray
+
+    @classmethod
+    def zeros(cls, *shape: int) -> Averaged:
+        """Zero weights, before the first decision."""
+        return cls(aligned(shape, np.float32), np.zeros(shape), np.ones(1))
+
+    def mean(self, out: np.ndarray | None = None) -> np.ndarray:
+        """The average, or the last weights if no average is computed; `out` may be W."""
+        out = np.empty_like(self.W) if out is None else out
+        if not len(self.U):
+            out[:] = self.W
+            return out
+        share = 1.0 / self.clock[0]
+        for a in range(0, len(out), _BLOCK):
+            block = self.U[a : a + _BLOCK] * share
+            np.subtract(self.W[a : a + _BLOCK], block, out=out[a : a + _BLOCK], casting="same_kind")
+        return out
 
 
 class Spread(Protocol):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -99,15 +100,42 @@ def split_sentences(
     return corpus[np.setdiff1d(np.arange(len(corpus)), chosen)], corpus[chosen]
 
 
-def hold_out(asked: Any, corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus | None]:
-    """The sentences to learn from, and the held-out ones, if any."""
+def is_share(asked: Any) -> bool:
+    """Whether the parameter `validation` is a share rather than separate sentences."""
+    return isinstance(asked, Real)
+
+
+def holds_out(asked: Any) -> bool:
+    """Whether the parameter `validation` asks for held-out sentences."""
+    return asked is not None and not (is_share(asked) and asked == 0)
+
+
+def hold_out(
+    asked: Any,
+    corpus: Corpus,
+    rng: np.random.Generator,
+    read: Callable[[Any], Corpus] = corpus_of,
+) -> tuple[Corpus, Corpus | None]:
+    """The sentences to learn from, and the held-out ones, if any.
+
+    Parameters
+    ----------
+    asked : float, None, or anything else that `read` takes
+        The parameter `validation`: the share to hold out, or separate held-out sentences.
+    corpus : Corpus
+        All sentences.
+    rng : numpy Generator
+        Chooses the share.
+    read : callable
+        Makes a corpus of separate sentences.
+    """
     if not corpus.tokens:
         raise DataError(f"{corpus.source}: there are no tokens to learn from")
-    if asked is None or (isinstance(asked, (int, float)) and asked == 0):
+    if not holds_out(asked):
         return corpus, None
-    if isinstance(asked, (int, float)):
+    if is_share(asked):
         return split_sentences(corpus, asked, rng)
-    other = corpus_of(asked)
+    other = read(asked)
     if not other.tokens:
         raise DataError(f"{other.source}: there are no tokens to score")
     return corpus, other
@@ -179,6 +207,20 @@ def is_one_sentence(given: Any) -> bool:
     return isinstance(given, Sentence) or all(
         isinstance(token, (str, tuple, Mapping)) for token in given[:1]
     )
+
+
+def one_or_many(
+    given: Any,
+    columns: Mapping[str, Sequence[str]],
+    inputs: Sequence[str],
+    numbers: Collection[str] = (),
+) -> tuple[Corpus, bool]:
+    """Sentences as a corpus, and whether it was a single one; see `columns_of_sentence`."""
+    if columns or is_one_sentence(given):
+        found, values = columns_of_sentence(given, columns, inputs, numbers)
+        corpus = Corpus.of({name: [list(cells)] for name, cells in found.items()})
+        return replace(corpus, values=values), True
+    return corpus_of(given, None, inputs, numbers), False
 
 
 def place_in_sentence(token: int, size: int) -> int:

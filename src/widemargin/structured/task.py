@@ -70,7 +70,8 @@ class Task:
     ...     def argmax(self, x, score):
     ...         return max(x[1], key=lambda y: score(self.features(x, y)))
     >>> X = [("light", ["load", "night"]), ("moon", ["man", "soon"]), ("day", ["way", "dry"])]
-    >>> model = StructuredPerceptron(Rhyme(), epochs=5).fit(X, ["night", "soon", "way"])
+    >>> model = StructuredPerceptron(Rhyme(), epochs=5, random_state=0)
+    >>> model = model.fit(X, ["night", "soon", "way"])
     >>> model.predict([("house", ["horse", "mouse", "nose"])])
     ['mouse']
     """
@@ -163,7 +164,7 @@ def check_decoder(
     examples : iterable
         Small inputs x.
     candidates : callable
-        Gives all possible answers for x; by default the task's own `candidates`.
+        Returns all possible answers for x; by default the task's own `candidates`.
     rounds : int
         How many random weight vectors to try for each example.
     seed : int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
+from widemargin.online.orders import generator_of
 from widemargin.structured.task import Task
 from widemargin.structured.weights import Weights
 from widemargin.training.history import History
@@ -23,6 +25,8 @@ from widemargin.training.history import History
 LEARNER = "StructuredPerceptron"
 #: A file can only cause tasks from this package to be imported.
 _SHIPPED = "widemargin.structured.tasks."
+#: Parameters that version 0.1 called otherwise.
+_NEW_NAMES = {"augmented": "cost_augmented"}
 
 
 def write_task_model(
@@ -52,7 +56,10 @@ def write_task_model(
 def read_task_model(
     path: str | os.PathLike[str], task: Task | None
 ) -> tuple[Task, Weights, dict[str, Any], History, dict[str, Any]]:
-    """Read a model back, and find its task."""
+    """Read a model back: its task, weights, parameters, history, and what else was saved.
+
+    Among the latter is the random generator, "generator": None if it has not been used.
+    """
     arrays, about = read_model_file(path)
     if about.get("learner") != LEARNER:
         raise ModelFileError(f"{path}: holds a model of {about.get('learner')}, not of a task")
@@ -67,8 +74,11 @@ def read_task_model(
                 f"{path}: was trained for the task {name}, but the task given is {given}; give one"
                 f" of class {name}, or none"
             )
-        weights, params = Weights.unpack(arrays, about["count"]), unpack_value(about["params"])
-        return known, weights, dict(params), History.from_dict(about["history"]), about
+        weights = Weights.unpack(arrays, about["count"])
+        params, state = _renamed(unpack_value(about["params"])), about.get("generator")
+        rng = None if state is None else generator_of(unpack_value(state))
+        history = History.from_dict(about["history"])
+        return known, weights, params, history, {**about, "generator": rng}
 
     found: tuple[Task, Weights, dict[str, Any], History, dict[str, Any]]
     found = restore(path, arrays, about, make)
@@ -78,6 +88,14 @@ def read_task_model(
 def task_named_in(path: str | os.PathLike[str]) -> str:
     """The module and class of the task named in a model file."""
     return str(read_model_file(path)[1]["task"])
+
+
+def _renamed(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of any version by their present names, with their present values."""
+    found = {_NEW_NAMES.get(name, name): value for name, value in params.items()}
+    if found.get("update") == "standard":
+        found["update"] = "whole"
+    return found
 
 
 def _find_task(path: str, named: str, params: dict[str, Any]) -> Task:

@@ -35,7 +35,7 @@ class StructuredSettings:
     rule: Rule
     keep: str
     log: bool
-    augmented: bool
+    cost_augmented: bool
     beam: int
     update: str
 
@@ -106,7 +106,7 @@ class StructuredTraining(Training):
         found = self._find_rival(x, y, Score(weights.last))
         difference, lead, cost = found if found is not None else ({}, 0.0, 0.0)
         _refuse_bad_features(i, difference)
-        wrong = found is not None and (lead <= 0.0 or not settings.augmented)
+        wrong = found is not None and (lead <= 0.0 or not settings.cost_augmented)
         tau = 0.0
         if found is not None:
             eta = _eta_at(settings.rule, weights.count)
@@ -130,7 +130,7 @@ class StructuredTraining(Training):
                 return None
             lead = seen.right_score - seen.wrong_score
             return difference_of(seen.right, seen.wrong), lead, 1.0
-        if settings.augmented:
+        if settings.cost_augmented:
             found = self.task.argmax_with_cost(x, score, y)
         else:
             found = self.task.argmax(x, score)

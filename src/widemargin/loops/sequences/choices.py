@@ -159,7 +159,7 @@ def choosing_pass(words, y, order, among, target, cap, W, U, clock, shift, earli
     clock : array of float64
         Changed: clock[0] is c.
     shift : uint64
-        64 less the bits of W's size.
+        64 minus the base-2 logarithm of the size of W.
     earlier : array of uint64
         A buffer for the features of earlier labels; empty if these are not used.
     """

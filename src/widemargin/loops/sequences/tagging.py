@@ -186,7 +186,10 @@ def _transitions(n, order):
 
 @jit(inner=True)
 def _find_violation(s, m, n, D, search, beam, v, y):
-    """How much of the sentence to correct: all of it, unless a beam looked for its labels."""
+    """The number of tokens to correct.
+
+    The whole sentence, unless a beam search lost the right labels.
+    """
     if beam is None or search.update == WHOLE:
         return m
     rows = n + _1 if search.order == 2 else _1
@@ -213,7 +216,7 @@ def _find_violation(s, m, n, D, search, beam, v, y):
 
 @jit(inline=True)
 def _count(slots, counts, used, cells, cell, by):
-    """Use a cell `by` times more; gives how many cells are used."""
+    """Use a cell `by` times more; returns how many cells are used."""
     mask = np.uint64(len(slots)) - _1
     k = scatter_bits(cell) & mask
     while slots[k] != ~_0 and slots[k] != cell:
@@ -229,7 +232,7 @@ def _count(slots, counts, used, cells, cell, by):
 
 @jit(inner=True)
 def _count_differences(given, first, m, T, y, path, n, order, whole, R, width, slots, counts, used):
-    """f(x, y) - f(x, y*) as counts of cells of W; gives how many cells there are.
+    """f(x, y) - f(x, y*) as counts of cells of W; returns how many cells there are.
 
     Only where the two differ is anything counted.
     """
@@ -318,7 +321,7 @@ def read_ids(codes, edges, classes, reader, starts, ids):
 def grow_ids(codes, edges, classes, reader, starts, j, used, keys, rows, ids):
     """As `read_ids` from sentence j on, adding features to a dictionary until it is too full.
 
-    Gives the sentence that is next, and how many rows are used.
+    Returns the next sentence, and how many rows are used.
     """
     T = np.uint64(len(reader.table.seeds))
     desk = _desk(reader, starts, 0, len(starts) - 1)
@@ -406,7 +409,7 @@ def score_sentence(codes, edges, classes, reader, starts, j, W, numbers, n, s):
 def score_all_labels(
     codes, edges, classes, reader, starts, a, b, W, D, numbers, search, temperature, through
 ):
-    """What `score_through` gives for every token of the sentences a up to b, end to end."""
+    """What `score_through` computes for every token of the sentences a up to b, end to end."""
     longest = _0
     for j in range(a, b):
         longest = max(longest, starts[j + 1] - starts[j])
@@ -439,7 +442,7 @@ def _desk(reader, starts, a, b):
 
 @jit(inline=True)
 def _read_columns(codes, edges, classes, reader, starts, j, desk):
-    """The columns of a sentence and of what stands around it; gives how many tokens it has."""
+    """The columns of a sentence and of what stands around it; returns how many tokens it has."""
     m = starts[j + 1] - starts[j]
     reach = reader.table.reach
     fill_columns(codes, edges, classes, reader.made, starts[j], starts[j + 1], desk.columns, reach)

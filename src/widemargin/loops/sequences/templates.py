@@ -18,8 +18,8 @@ from widemargin.loops.lowlevel.hash_chains import TOGETHER, chain_hashes
 from widemargin.loops.sequences.tokens import hash_in, scatter_bits
 
 _0, _1 = np.uint64(0), np.uint64(1)
-#: Where the hashes of what stands around a sentence begin: another number than for words (the
-#: multiplier of Knuth's generator MMIX).
+#: The seed of the hashes of the padding around a sentence; it differs from that of words. (The
+#: multiplier of Knuth's generator MMIX.)
 _EDGE = np.uint64(0x5851F42D4C957F2D)
 #: Tokens whose features are hashed before their rows are looked up: the hashes stay in the cache.
 _AT_ONCE = 64

@@ -96,7 +96,7 @@ def forward(s, m, n, D, order, beam, v, turned):
 
 @jit(inner=True)
 def backward(m, n, D, order, v, path, whole):
-    """Read the best labels of the first m tokens from v; gives their score.
+    """Read the best labels of the first m tokens from v; returns their score.
 
     `whole` says that the sentence ends there.
     """
@@ -257,7 +257,7 @@ def _before(order, n, state, k):
 
 @jit()
 def n_best(s, m, n, D, order, many, paths, scores):
-    """The best `many` sequences of labels and their scores, best first; gives how many there are.
+    """The best `many` sequences of labels and their scores, best first; returns how many there are.
 
     Every state keeps its best beginnings in order. Costs m n^(order + 1) many.
     """

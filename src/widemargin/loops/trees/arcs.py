@@ -16,8 +16,8 @@ _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
 #: Programming, 6.4), and by the number with g^4 = g + 1.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _BETWEEN = np.uint64(0xD1B54A32D192ED03)
-#: How many words after the first of an arc the words between are looked at. It bounds the number
-#: of features of an arc, which else grows with the sentence; not tuned.
+#: At most this many words between the two ends of an arc are features, so that long arcs do not
+#: have more of them. Not tuned.
 FAR = 20
 _FAR = np.uint64(FAR)
 #: The column of the tags.
@@ -37,7 +37,7 @@ class ArcBuffers(NamedTuple):
 
 @jit(inline=True)
 def _features(C, base, n, h, d, templates, features, ids):
-    """Fill ids with the rows of the features of an arc; gives how many there are."""
+    """Fill ids with the rows of the features of an arc; returns how many there are."""
     nodes, counts = features.nodes, features.counts
     none = n + _1
     nodes[0] = d
@@ -193,7 +193,7 @@ def learn_arcs(
                 if np.uint64(heads[d]) != h:
                     A[h, d] += 1.0
         _best_tree(n, crossing, single, chart, contraction, arcs)
-        t += 1.0
+        before, t = t, t + 1.0
         words += np.int64(n)
         wrong = 0
         lead = 0.0
@@ -231,6 +231,6 @@ def learn_arcs(
         tau = 1.0 if limit == np.inf else reach(loss, q, 0.0, 0.0, limit)
         for k in range(kept):
             w[touched[k]] += np.float32(tau * values[k])
-            u[touched[k]] += t * tau * values[k]
+            u[touched[k]] += before * tau * values[k]
     clock[0] = t
     return words, mistakes, updates

@@ -29,10 +29,10 @@ _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 class Beam(NamedTuple):
     """Buffers for a search: states, and how each was reached.
 
-    `slot` tells where the states of this step and of the next are, `total` their scores; `heir` is
-    for handing slots on. `parent` and `action` say of every state of every step where it came from;
-    `gold` has the right actions. `marks` tell whose features are the same, `scores` are those of
-    the actions.
+    `slot`: where the states of this step and of the next are stored; `total`: their scores; `heir`:
+    which child takes over a slot. `parent`, `action`: how each state of each step was reached;
+    `gold`: the right actions; `marks`: equal for states with equal features; `scores`: those of the
+    actions.
     """
 
     states: np.ndarray
@@ -56,7 +56,7 @@ def _copy(S, T, n):
 
 @jit(inline=True)
 def _score(j, S, C, base, n, W, templates, features, ids, beam):
-    """Score the actions of state j; gives the place of the scores.
+    """Score the actions of state j; returns the place of the scores.
 
     States that differ only in what no feature looks at have the same scores, and are common.
     """
@@ -74,7 +74,7 @@ def _score(j, S, C, base, n, W, templates, features, ids, beam):
 
 @jit(inline=True)
 def _expand(j, s, S, n, kind, beam, now, step, size):
-    """Enter the actions of state j among the best of the next step; gives how many there are."""
+    """Enter the actions of state j among the best of the next step; returns how many there are."""
     wide = np.uint64(len(beam.heir))
     then = _1 - now
     can_shift, can_left, can_right = legal(S, n, SHIFT), legal(S, n, LEFT), legal(S, n, RIGHT)
@@ -162,7 +162,7 @@ def parse_beam(sentences, chosen, W, templates, actions, features, work, beam, h
 
 @jit(inline=True)
 def _right_action(S, n, heads, labels, s, actions, work):
-    """Of the actions that lose least and give the right label, the best."""
+    """Of the actions that lose least, with the right label, the best."""
     find_right_actions(S, n, heads, labels, actions, work.lost, work.right)
     none = np.uint64(len(actions.kind))
     best = none
@@ -228,7 +228,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
                 violation = beam.total[now, rival] - right_total
                 if violation >= worst:
                     worst, worst_step, worst_place = violation, step, rival
-        t += 1.0
+        before, t = t, t + 1.0
         mistakes += right_place != _0
         if worst < -margin:
             continue
@@ -250,7 +250,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
                 a = beam.gold[k] if path == _0 else beam.action[k, _0]
                 if k >= same:
                     find_features(S, C, base, n, templates, features, ids)
-                    add_to_column(W, U, ids, a, 1.0 if path == _0 else -1.0, t)
+                    add_to_column(W, U, ids, a, 1.0 if path == _0 else -1.0, before)
                 make_transition(S, n, kind[a], a)
     clock[0] = t
     return len(chosen), mistakes, updates

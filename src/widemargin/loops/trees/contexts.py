@@ -128,14 +128,14 @@ def find_features(S, C, base, n, templates, features, ids):
 
 @jit(inline=True)
 def find_atoms(S, C, base, n, templates, features):
-    """Look up the atoms of a state; gives their sum, which is the same for the same features."""
+    """Look up the atoms of a state; returns their sum, which is the same for the same features."""
     find_nodes(S, n, features.nodes, features.counts)
     return look_up_atoms(S, C, base, templates, features)
 
 
 @jit(inline=True)
 def look_up_atoms(S, C, base, templates, features):
-    """Look up the atoms of the nodes and counts; gives their sum."""
+    """Look up the atoms of the nodes and counts; returns their sum."""
     nodes, counts, atoms = features.nodes, features.counts, features.atoms
     key = templates.key
     atoms[0] = _0

@@ -29,7 +29,7 @@ _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 class Actions(NamedTuple):
-    """The transitions: `kind` of each; `of[k, label]`, the one of kind k that gives a label."""
+    """The transitions: `kind` of each; `of[k, label]`, the one of kind k for a label."""
 
     kind: np.ndarray
     of: np.ndarray
@@ -140,7 +140,7 @@ class StateBuffers(NamedTuple):
 
 @jit(inline=True)
 def find_right_actions(S, n, heads, labels, actions, lost, right):
-    """right[k] = the action of kind k that loses least and gives the right label.
+    """right[k] = the action of kind k that loses least, with the right label.
 
     A kind that is not possible, or loses more than another, has the number of actions instead.
     """
@@ -163,7 +163,7 @@ def learn_greedy(
 ):
     """One pass of the perceptron over the states of the chosen sentences, with a dynamic oracle.
 
-    A right action is one that loses least; if it makes an arc, it gives the right label. When the
+    A right action is one that loses least; if it makes an arc, its label is the right one. When the
     best right action leads the best wrong one by no more than the margin:
 
         w[right] += x,  w[wrong] -= x
@@ -204,7 +204,6 @@ def learn_greedy(
                             good = a
                     elif bad == K or s[a] > s[bad]:
                         bad = a
-            t += 1.0
             states += 1
             best = good
             if bad < K:
@@ -214,6 +213,7 @@ def learn_greedy(
                 if s[good] - s[bad] <= margin:
                     updates += 1
                     move_weights(W, U, ids, good, bad, t)
+            t += 1.0
             taken = best if follow[states - 1] else good
             make_transition(S, n, kind[taken], taken)
     clock[0] = t

@@ -166,13 +166,12 @@ def learn_labels(sentences, chosen, W, U, clock, templates, allowed, features, w
             _score_labels(S, C, base, n, d, W, templates, features, work)
             good = np.uint64(sentences.labels[base + d])
             bad = _best_label(s, allowed[features.counts[0]], K, good)
-            t += 1.0
             arcs += 1
-            if bad == K:
-                continue
-            mistakes += s[bad] >= s[good]
-            if s[good] - s[bad] <= margin:
-                updates += 1
-                move_weights(W, U, work.ids, good, bad, t)
+            if bad < K:
+                mistakes += s[bad] >= s[good]
+                if s[good] - s[bad] <= margin:
+                    updates += 1
+                    move_weights(W, U, work.ids, good, bad, t)
+            t += 1.0
     clock[0] = t
     return arcs, mistakes, updates

@@ -35,7 +35,7 @@ class ChartBuffers(NamedTuple):
 
 @jit(inner=True)
 def best_projective(A, n, single, chart, heads):
-    """Write the heads of the best projective tree (Eisner, 1996); gives its score.
+    """Write the heads of the best projective tree (Eisner, 1996); returns its score.
 
     With `single`, the root has one child. Costs n^3.
     """
@@ -148,7 +148,7 @@ def best_spanning(A, n, single, contraction, heads):
     Every word takes its best head; a circle becomes one group, whose arcs from outside cost what
     the arc that they break was worth; and so on. With `single`, the root has one child: arcs from
     it are made so costly that no tree uses two. Costs n^2, and n^2 more at worst for every circle.
-    Gives the score of the tree.
+    Returns the score of the tree.
     """
     s, tail, tip, alive = contraction.score, contraction.tail, contraction.tip, contraction.alive
     into, seen, group, above = (

@@ -17,12 +17,13 @@ from widemargin.structured.annotator.document import Document, write_numbers
 from widemargin.structured.lemmas.model import LemmatizerModel
 from widemargin.structured.morphology.model import MorphologizerModel
 from widemargin.structured.parser.model import ParserModel
-from widemargin.structured.saved import join_parts, part_of, read_model
+from widemargin.structured.saved import join_parts, read_model
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import BLANK_LINE
 from widemargin.structured.tokenizer.model import TokenizerModel
+from widemargin.training.checkpoints import without_prefix
 from widemargin.training.history import History
 
 #: The parts of an annotator, in the order in which they run.
@@ -243,7 +244,7 @@ class AnnotatorModel(SavedModel):
         """Undo `contents`."""
         parts: dict[str, Any] = dict.fromkeys(_PARTS)
         for name, described in about["parts"].items():
-            parts[name] = _PARTS[name].of(part_of(name, arrays), described)
+            parts[name] = _PARTS[name].of(without_prefix(name, arrays), described)
         _check_chain(**parts)
         return cls(**parts, params=unpack_params(about["params"]))
 

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 
+from widemargin.parameters import seconds_limit
 from widemargin.training.run import Moment, Watch, seconds_left
 
 
@@ -29,7 +30,7 @@ class StageClock:
         watch: Watch | None,
     ) -> None:
         self._plan, self._watch = list(plan), watch
-        self._limit = math.inf if max_seconds is None else float(max_seconds)
+        self._limit = seconds_limit(max_seconds)
         self._began = time.monotonic()
         self._stopped = False
 

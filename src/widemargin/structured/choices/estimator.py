@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -10,7 +9,13 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
-from widemargin.parameters import check_patience, check_positive, check_seconds, check_whole
+from widemargin.parameters import (
+    check_patience,
+    check_positive,
+    check_seconds,
+    check_whole,
+    seconds_limit,
+)
 from widemargin.structured.choices.chooser import Chooser
 from widemargin.structured.choices.training import ChoiceSettings, learn_choices
 from widemargin.structured.estimator import SentenceEstimator, Trained
@@ -64,7 +69,7 @@ class ChoiceEstimator(SentenceEstimator[Model]):
         check_whole("bits", self.bits, 8, 28)
         check_patience(self.patience)
         check_seconds("max_seconds", self.max_seconds)
-        stops = Stops(self.epochs, self.patience, max_seconds=self.max_seconds or math.inf)
+        stops = Stops(self.epochs, self.patience, max_seconds=seconds_limit(self.max_seconds))
         return ChoiceSettings(self.C, self.bits, stops, _LEAST)
 
 

@@ -45,7 +45,6 @@ from widemargin.structured.saved import (
     Cacheless,
     certificate_of,
     join_parts,
-    part_of,
     read_model,
 )
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
@@ -59,6 +58,7 @@ from widemargin.structured.sparse_rows import (
 )
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import run_all, split, thread_count
+from widemargin.training.checkpoints import without_prefix
 from widemargin.training.history import History
 
 
@@ -440,7 +440,7 @@ class ParserModel(Cacheless, SavedModel):
             unit = largest / LARGEST_WHOLE if saved.dtype == np.int16 else 1.0
             tables.append(saved * np.float32(unit))
         taggers = [
-            TaggerModel.of(part_of(f"tagger{k}", arrays), described)
+            TaggerModel.of(without_prefix(f"tagger{k}", arrays), described)
             for k, described in enumerate(about["taggers"])
         ]
         check_tables(arrays, tables, about)

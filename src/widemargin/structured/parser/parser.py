@@ -64,7 +64,7 @@ from widemargin.structured.parser.treebank import (
     with_trees,
 )
 from widemargin.structured.parser.trees import Attachment
-from widemargin.structured.sentences import corpus_of, split_sentences
+from widemargin.structured.sentences import corpus_of, hold_out, holds_out
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
@@ -128,7 +128,7 @@ class Parser(CertifiedEstimator[ParserModel]):
     jackknife : int
         Split the training sentences into this many parts, and tag each part with taggers trained
         on the others. With 0 or 1, tag all sentences with taggers trained on all of them.
-    validation : float, path, Corpus or None
+    validation : float, path or Corpus
         The share of the sentences to hold out, or a separate held-out set with trees. Its UAS is
         measured after every epoch, and the best weights are kept.
     patience : int or None
@@ -183,7 +183,7 @@ class Parser(CertifiedEstimator[ParserModel]):
     tags: str | Sequence[str] = "own"
     tagger: Tagger | None = None
     jackknife: int = 5
-    validation: Any = None
+    validation: Any = 0.0
     patience: int | None = 5
     max_seconds: float | None = None
     random_state: Any = None
@@ -220,7 +220,7 @@ class Parser(CertifiedEstimator[ParserModel]):
             compile_ahead("Parser")
         columns = choose_columns(corpus, asked_tags(self.tags))
         rng = np.random.default_rng(self.random_state)
-        corpus, held_out = self._hold_out(corpus, rng)
+        corpus, held_out = hold_out(self.validation, corpus, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
             stages = Stages(watch, checkpoints, self.max_seconds, self._spread)
             self.model_ = self._learn(corpus, held_out, columns, rng, stages)
@@ -309,14 +309,6 @@ class Parser(CertifiedEstimator[ParserModel]):
             beam=int(self.beam),
             params={**self.get_params(deep=False), "tagger": None, "validation": share},
         )
-
-    def _hold_out(self, corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus | None]:
-        """The sentences to learn from, and the held-out ones, if any."""
-        if not _holds_out(self.validation):
-            return corpus, None
-        if is_number(self.validation):
-            return split_sentences(corpus, self.validation, rng)
-        return corpus, corpus_of(self.validation)
 
     def _learn(
         self,
@@ -434,10 +426,6 @@ class Parser(CertifiedEstimator[ParserModel]):
         return self._fitted.attachment(sentences, subtypes)
 
 
-def _holds_out(validation: Any) -> bool:
-    return validation is not None and not (is_number(validation) and validation == 0)
-
-
 def uses_of_parser(parser: Parser) -> dict[str, Use]:
     """Which parameters of a parser have an effect."""
     transitions = used_with("system", parser.system, *_BY_TRANSITIONS)
@@ -451,6 +439,6 @@ def uses_of_parser(parser: Parser) -> dict[str, Use]:
         "C": used_with("system", parser.system, *CHARTS),
         **dict.fromkeys(("tagger", "jackknife"), own),
         "patience": Use(
-            _holds_out(parser.validation), "without validation", "with sentences to score"
+            holds_out(parser.validation), "without validation", "with sentences to score"
         ),
     }

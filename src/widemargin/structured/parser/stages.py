@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from dataclasses import replace
 from typing import Any
 
 from widemargin.data.readers.corpus import Corpus
+from widemargin.parameters import seconds_limit
 from widemargin.structured.sentence_training import SentenceTraining, Spread
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
@@ -44,7 +44,7 @@ class Stages:
     ) -> None:
         self._spread = spread
         self._watch, self._checkpoints = watch, checkpoints
-        self._limit = math.inf if max_seconds is None else float(max_seconds)
+        self._limit = seconds_limit(max_seconds)
         self._began = time.monotonic()
         self._stopped = False
 
@@ -63,8 +63,7 @@ class Stages:
 
     def fit_tagger(self, name: str, params: dict[str, Any], tagged: Corpus) -> TaggerModel:
         """Train a tagger on the column "tag"."""
-        own = params["max_seconds"]
-        limit = min(self._left, math.inf if own is None else own)
+        limit = min(self._left, seconds_limit(params["max_seconds"]))
         tagger = Tagger(**{**params, "max_seconds": limit})
         tagger._spread = self._spread
 
@@ -73,7 +72,7 @@ class Stages:
 
         tagger.fit(tagged, column="tag", watch=tell, checkpoint=self._part(name))
         model = tagger.model_
-        return replace(model, params={**model.params, "max_seconds": own})
+        return replace(model, params={**model.params, "max_seconds": params["max_seconds"]})
 
     def end(self) -> None:
         """Report whether the training was completed."""

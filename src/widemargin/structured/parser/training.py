@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.loops.lowlevel.vectors import aligned
 from widemargin.loops.trees.arcs import learn_arcs
 from widemargin.loops.trees.beam import learn_beam
 from widemargin.loops.trees.contexts import Templates
@@ -30,8 +29,6 @@ from widemargin.training.run import Counts
 
 #: Words per piece of work; training can be watched and stopped between pieces.
 _PIECE = 10_000
-#: Rows of weights that are averaged at once.
-_BLOCK = 1 << 14
 
 
 class Outcome(NamedTuple):
@@ -40,23 +37,6 @@ class Outcome(NamedTuple):
     decisions: int
     mistakes: int
     updates: int
-
-
-class Average:
-    """Weights, and the sums for their average over time: W - U / clock."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.W = aligned(shape, np.float32)
-        self.U = np.zeros(shape)
-        self.clock = np.zeros(1)
-
-    def mean(self) -> np.ndarray:
-        """The average."""
-        mean = np.empty_like(self.W)
-        share = 1.0 / max(1.0, self.clock[0])
-        for a in range(0, len(mean), _BLOCK):
-            mean[a : a + _BLOCK] = self.W[a : a + _BLOCK] - self.U[a : a + _BLOCK] * share
-        return mean
 
 
 class ParserTraining(SentenceTraining):
@@ -68,7 +48,7 @@ class ParserTraining(SentenceTraining):
         The training sentences.
     templates : Templates
         The features of a decision.
-    weights : Average
+    weights : Averaged
         The weights to train.
     rng : numpy Generator
         Random generator.
@@ -80,7 +60,7 @@ class ParserTraining(SentenceTraining):
         self,
         sentences: Sentences,
         templates: Templates,
-        weights: Average,
+        weights: Averaged,
         rng: np.random.Generator,
         score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
@@ -99,7 +79,7 @@ class ParserTraining(SentenceTraining):
     @property
     def averaged(self) -> Averaged:
         """The weights as they are."""
-        return Averaged(self.weights.W, self.weights.U, self.weights.clock)
+        return self.weights
 
     def part(self, first: int, end: int) -> Callable[[np.random.Generator], ParserTraining]:
         """A function that makes a training on some of the sentences."""
@@ -123,8 +103,7 @@ class ParserTraining(SentenceTraining):
 
     def _pass(self, learn: Callable[..., tuple], order: np.ndarray, *rest: Any) -> Outcome:
         """Run a training loop; the arguments in `rest` differ from loop to loop."""
-        W, U, clock = self.weights.W, self.weights.U, self.weights.clock
-        return Outcome(*learn(self.sentences, frozen(order), W, U, clock, self.templates, *rest))
+        return Outcome(*learn(self.sentences, frozen(order), *self.weights, self.templates, *rest))
 
     def cut(self, order: np.ndarray) -> list[np.ndarray]:
         """Cut the order of an epoch into pieces with about the same number of sentences."""
@@ -142,7 +121,7 @@ class ParserTraining(SentenceTraining):
 
     def carried(self) -> dict[str, np.ndarray]:
         """The weights, and the sums for their average."""
-        return {"W": self.weights.W, "U": self.weights.U, "clock": self.weights.clock}
+        return self.weights._asdict()
 
 
 def _longest(sentences: Sentences) -> int:
@@ -167,7 +146,7 @@ class GreedyTraining(ParserTraining):
         score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
         lanes = padded(len(actions.kind))
-        weights = Average((1 << (64 - int(templates.shift[0])), lanes))
+        weights = Averaged.zeros(1 << (64 - int(templates.shift[0])), lanes)
         super().__init__(sentences, templates, weights, rng, score)
         self.actions, self.margin, self.explore = actions, margin, explore
         self._room = desk(templates), work(templates, lanes, _longest(sentences))
@@ -200,7 +179,7 @@ class BeamTraining(ParserTraining):
         score: Callable[[np.ndarray], float] | None = None,
     ) -> None:
         lanes = padded(len(actions.kind))
-        weights = Average((1 << (64 - int(templates.shift[0])), lanes))
+        weights = Averaged.zeros(1 << (64 - int(templates.shift[0])), lanes)
         super().__init__(sentences, templates, weights, rng, score)
         longest = _longest(sentences)
         self.actions, self.margin, self.width = actions, margin, width
@@ -233,7 +212,7 @@ class ArcTraining(ParserTraining):
     ) -> None:
         longest = _longest(sentences)
         rows = 1 << (64 - int(templates.shift[0]))
-        super().__init__(sentences, templates, Average((rows,)), rng, score)
+        super().__init__(sentences, templates, Averaged.zeros(rows), rng, score)
         self.crossing, self.limit = crossing, limit
         self._room = (
             desk(templates),
@@ -263,7 +242,7 @@ class LabelTraining(ParserTraining):
         rng: np.random.Generator,
     ) -> None:
         lanes = padded(allowed.shape[1])
-        weights = Average((1 << (64 - int(templates.shift[0])), lanes))
+        weights = Averaged.zeros(1 << (64 - int(templates.shift[0])), lanes)
         super().__init__(sentences, templates, weights, rng)
         self.allowed, self.margin = frozen(allowed), margin
         self._room = desk(templates), work(templates, lanes, _longest(sentences))

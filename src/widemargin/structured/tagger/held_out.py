@@ -11,7 +11,7 @@ from widemargin.structured.spans import measure_spans
 from widemargin.structured.tagger.model import TaggerModel, share_right
 
 
-class HeldOutScore:
+class HeldOutTags:
     """Scores weights on held-out sentences, by spans if the tags are span tags."""
 
     def __init__(self, model: TaggerModel, corpus: Corpus, tags: list[str]) -> None:

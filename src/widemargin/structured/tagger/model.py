@@ -38,7 +38,7 @@ from widemargin.structured.sentences import (
     TagLists,
     columns_of_sentence,
     corpus_of,
-    is_one_sentence,
+    one_or_many,
     place_in_sentence,
     stretches,
     word_columns,
@@ -349,7 +349,7 @@ class TaggerModel(Cacheless):
         -------
         array, or a list of arrays if there are many sentences
         """
-        corpus, one = self._one_or_many(sentences, columns)
+        corpus, one = one_or_many(sentences, columns, self.templates.columns.inputs, self.numbers)
         flat = self.flat_margins(corpus, n_jobs)
         return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
 
@@ -397,7 +397,7 @@ class TaggerModel(Cacheless):
         array (tokens, tags), or a list of such if there are many sentences
             The columns are those of `shown_tags`.
         """
-        corpus, one = self._one_or_many(sentences, columns)
+        corpus, one = one_or_many(sentences, columns, self.templates.columns.inputs, self.numbers)
         flat = self.flat_marginals(corpus, temperature, n_jobs)
         return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
 
@@ -453,17 +453,6 @@ class TaggerModel(Cacheless):
         tokens, starts, numbers = self._read_one(words, columns)
         given = tokens, starts, self.templates, self._reader, self.answering_weights
         return Lattice(*given, self.tags, self.order, numbers, list(self.numbers))
-
-    def _one_or_many(
-        self, sentences: Any, columns: dict[str, Sequence[str]]
-    ) -> tuple[Corpus, bool]:
-        """Sentences as a corpus, and whether it was a single one."""
-        if columns or is_one_sentence(sentences):
-            inputs = self.templates.columns.inputs
-            found, values = columns_of_sentence(sentences, columns, inputs, self.numbers)
-            corpus = Corpus.of({name: [list(cells)] for name, cells in found.items()})
-            return replace(corpus, values=values), True
-        return self.read_sentences(sentences), False
 
     def score_labels(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -26,12 +25,12 @@ from widemargin.parameters import (
     check_patience,
     check_seconds,
     check_whole,
-    is_number,
     refuse_unused,
+    seconds_limit,
     used_with,
 )
 from widemargin.structured.estimator import CertifiedEstimator
-from widemargin.structured.sentences import BESIDE, corpus_of, split_sentences
+from widemargin.structured.sentences import BESIDE, corpus_of, hold_out, holds_out
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.certainty import leads_of_sentences
 from widemargin.structured.tagger.constraints import (
@@ -43,7 +42,7 @@ from widemargin.structured.tagger.constraints import (
     scheme_of_transitions,
 )
 from widemargin.structured.tagger.feature_names import FeatureNames
-from widemargin.structured.tagger.held_out import HeldOutScore
+from widemargin.structured.tagger.held_out import HeldOutTags
 from widemargin.structured.tagger.known_words import known_words
 from widemargin.structured.tagger.model import (
     Answer,
@@ -54,7 +53,7 @@ from widemargin.structured.tagger.training import (
     EncodedCorpus,
     TaggerSettings,
     TaggerTraining,
-    certify_run,
+    certify_tagger_run,
     encode_corpus,
     learn_committee,
     read_again,
@@ -267,19 +266,17 @@ class Tagger(CertifiedEstimator[TaggerModel]):
     ) -> tuple[Corpus, tuple[Corpus, list[str]] | None]:
         """The sentences to learn from, and the held-out ones with their tags, if any."""
         asked = self.validation
-        if asked is None or (isinstance(asked, (int, float)) and asked == 0):
+        given, tags = asked if isinstance(asked, tuple) else (asked, None)
+        inputs = [name for name in corpus.names if name.endswith(":")]
+        numbers = () if corpus.values is None else corpus.values.names
+
+        def read(sentences: Any) -> Corpus:
+            return corpus_of(sentences, tags, inputs or BESIDE, numbers)
+
+        corpus, other = hold_out(given, corpus, rng, read)
+        if other is None:
             return corpus, None
-        if isinstance(asked, (int, float)):
-            corpus, other = split_sentences(corpus, asked, rng)
-        else:
-            asked, tags = asked if isinstance(asked, tuple) else (asked, None)
-            inputs = [name for name in corpus.names if name.endswith(":")]
-            numbers = () if corpus.values is None else corpus.values.names
-            other = corpus_of(asked, tags, inputs or BESIDE, numbers)
-            column = column if tags is None else "tag"
-        if not other.tokens:
-            raise DataError(f"{other.source}: there are no tokens to score")
-        return corpus, (other, other.column(column))
+        return corpus, (other, other.column(column if tags is None else "tag"))
 
     def _learn(
         self,
@@ -304,7 +301,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         encoded = encode_corpus(corpus, templates, bits)
         model = self._begin(corpus, labels, tags, given_scheme, templates, encoded)
         model = replace(model, column=column, beam=settings.search.beam or 0)
-        score = None if held_out is None else HeldOutScore(model, *held_out).score
+        score = None if held_out is None else HeldOutTags(model, *held_out).score
         given = encoded, labels, model.allowed, model.lexicon, settings, len(templates)
         learned = learn_committee(
             lambda rng: TaggerTraining(*given, rng, score),
@@ -327,7 +324,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
             model,
             W=learned.weights,
             history=learned.history,
-            certificate=certify_run(settings, learned, len(corpus), self.committee),
+            certificate=certify_tagger_run(settings, learned, len(corpus), self.committee),
             names=names,
             known=known_words(corpus.words),
         )
@@ -401,7 +398,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         check_seconds("max_seconds", self.max_seconds)
         beam = self.beam if self.search == "beam" else None
         cost = 1.0 if self.cost_augmented else 0.0
-        limit = math.inf if self.max_seconds is None else float(self.max_seconds)
+        limit = seconds_limit(self.max_seconds)
         return TaggerSettings(
             rule=make_rule(self.rule, C=self.C),
             search=Search(tags, self.order, beam, _UPDATES[self.update], cost),
@@ -513,9 +510,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
 
 def uses_of_tagger(tagger: Tagger) -> dict[str, Use]:
     """Which parameters of a tagger have an effect."""
-    asked = tagger.validation
-    held_out = asked is not None and not (is_number(asked) and asked == 0)
     beam = used_with("search", tagger.search, "beam")
-    waiting = Use(held_out, "without early stopping", "with held-out sentences")
+    waiting = Use(holds_out(tagger.validation), "without early stopping", "with held-out sentences")
     uses = uses_of_rule(tagger.rule, _RULES)
     return {**uses, "beam": beam, "update": beam, "patience": waiting}

@@ -46,12 +46,10 @@ from widemargin.structured.tagger.weights import (
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
-from widemargin.training.run import Counts, Moment, Run, Stops, Watch
+from widemargin.training.run import Counts, Moment, Run, Stops, Watch, seconds_left
 
 #: Tokens between two checks of the clock; takes less than a tenth of a second.
 _PIECE = 1 << 16
-#: Rows of weights that are averaged at once.
-_BLOCK = 1 << 12
 _NOTHING, _NO_ROWS = frozen(np.empty(0, np.uint64)), frozen(np.empty(0, np.uint32))
 
 
@@ -252,14 +250,7 @@ class TaggerTraining(SentenceTraining):
 
     def deployed(self, in_place: bool = False) -> np.ndarray:
         """The weights to predict with: the last, or the average W - U / c."""
-        if not len(self.U):
-            return self.W if in_place else self.W.copy()
-        out = self.W if in_place else np.empty_like(self.W)
-        share = 1.0 / self.clock[0]
-        for a in range(0, len(out), _BLOCK):
-            block = self.U[a : a + _BLOCK] * share
-            np.subtract(self.W[a : a + _BLOCK], block, out=out[a : a + _BLOCK], casting="same_kind")
-        return out
+        return self.averaged.mean(self.W if in_place else None)
 
     def answer(self) -> np.ndarray:
         """The weights to deploy after training; overwrites the training weights."""
@@ -343,8 +334,7 @@ def learn_committee(
         if checkpoints is not None and len(rngs) > 1:
             mine = checkpoints.part(f"member{member}")
         stops = training.settings.stops
-        left = stops.max_seconds - (time.monotonic() - began)
-        stops = replace(stops, max_seconds=left)
+        stops = replace(stops, max_seconds=seconds_left(stops.max_seconds, began))
         learner = training if spread is None else spread(training)
         run = Run(learner, stops, held_out=held_out, watch=tell, checkpoints=mine)
         history = run.finish()
@@ -375,7 +365,7 @@ def _cuts(lengths: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.diff(pieces)) + 1
 
 
-def certify_run(
+def certify_tagger_run(
     settings: TaggerSettings, learned: Learned, sentences: int, committee: int = 1
 ) -> RunCertificate:
     """The number of mistakes, and R, the norm of the longest f(x, y) - f(x, y*) in an update."""

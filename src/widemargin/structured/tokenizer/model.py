@@ -17,7 +17,7 @@ from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.modelfile import SavedModel, pack_params, unpack_params
-from widemargin.structured.saved import join_parts, part_of, read_model
+from widemargin.structured.saved import join_parts, read_model
 from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.boundaries import ENDS, GOES_ON, end_sentences, forms_of
@@ -33,6 +33,7 @@ from widemargin.structured.tokenizer.cuts import (
 from widemargin.structured.tokenizer.measures import TextMeasures, measure_text
 from widemargin.structured.tokenizer.splits import WHOLE, split
 from widemargin.structured.tokenizer.treebank import Paragraph, Token, paragraphs_of
+from widemargin.training.checkpoints import without_prefix
 from widemargin.training.history import History
 
 #: The columns of CoNLL-U between the form and MISC, which a tokenizer leaves empty.
@@ -251,7 +252,7 @@ class TokenizerModel(SavedModel):
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> TokenizerModel:
         """Undo `contents`."""
         parts = {
-            name: TaggerModel.of(part_of(name, arrays), described)
+            name: TaggerModel.of(without_prefix(name, arrays), described)
             for name, described in about["parts"].items()
         }
         params = unpack_params(about["params"])

@@ -13,6 +13,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.parameters import check_whole
 from widemargin.structured.estimator import CertifiedEstimator
+from widemargin.structured.sentences import holds_out, is_share
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.boundary_svm import learn_boundaries
@@ -171,9 +172,9 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
     ) -> tuple[list[Paragraph], list[Paragraph]]:
         """The text to learn from, and the held-out text."""
         asked = self.validation
-        if asked is None or (isinstance(asked, (int, float)) and asked == 0):
+        if not holds_out(asked):
             return paragraphs, []
-        if not isinstance(asked, (int, float)):
+        if not is_share(asked):
             return paragraphs, paragraphs_of(asked)
         return split_paragraphs(paragraphs, asked, rng)
 

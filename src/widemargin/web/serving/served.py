@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
 from widemargin.models.linear import model_of
+from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.web.serving.askable import Askable
 from widemargin.web.serving.row_models import rows_model
 from widemargin.web.serving.sentence_models import ParserAsked, TaggerAsked
@@ -17,6 +18,13 @@ from widemargin.web.serving.text_cutters import AnnotatorAsked, TokenizerAsked
 
 #: The last bytes of a model file are the digest of all others.
 _DIGEST_BYTES = 32
+#: How models of sentences are served.
+_ASKED: dict[str, Callable[[Any], Askable]] = {
+    "Tagger": TaggerAsked,
+    "Parser": ParserAsked,
+    "Tokenizer": TokenizerAsked,
+    "Annotator": AnnotatorAsked,
+}
 
 
 @dataclass(frozen=True)
@@ -84,28 +92,15 @@ def load_served(path: str, name: str) -> Served:
 
 def askable(path: str, arrays: dict[str, Any], about: dict[str, Any]) -> Askable:
     """Restore the model from a file's content and wrap it for serving."""
-    learner = about.get("learner")
-    if learner == "Tagger":
-        from widemargin.structured.tagger.model import TaggerModel
-
-        return TaggerAsked(restore(path, arrays, about, TaggerModel.of))
-    if learner == "Parser":
-        from widemargin.structured.parser.model import ParserModel
-
-        return ParserAsked(restore(path, arrays, about, ParserModel.of))
-    if learner == "Tokenizer":
-        from widemargin.structured.tokenizer.model import TokenizerModel
-
-        return TokenizerAsked(restore(path, arrays, about, TokenizerModel.of))
-    if learner == "Annotator":
-        from widemargin.structured.annotator.model import AnnotatorModel
-
-        return AnnotatorAsked(restore(path, arrays, about, AnnotatorModel.of))
-    if learner in ("Lemmatizer", "Morphologizer"):
-        raise DataError(
-            f"{path}: a {learner.lower()} cannot be served, as it needs tags: serve an annotator"
-        )
-    if learner == "StructuredPerceptron":
+    learner = str(about.get("learner"))
+    if learner in SENTENCE_LEARNERS:
+        known = SENTENCE_LEARNERS[learner]
+        if learner not in _ASKED:
+            raise DataError(
+                f"{path}: {known.called} cannot be served, as it needs tags: serve an annotator"
+            )
+        return _ASKED[learner](restore(path, arrays, about, known.load_model().of))
+    if learner == TASK_LEARNER:
         raise DataError(f"{path}: is a model of a task written in Python: load it in Python")
     return rows_model(path, model_of(path, arrays, about))
 
