@@ -38,6 +38,7 @@ import numpy as np
 from widemargin import __version__
 from widemargin.errors import ModelFileError
 from widemargin.stores.addresses import is_address, open_file, size_of, write_bytes
+from widemargin.threads import thread_count
 
 Model = TypeVar("Model")
 #: A model as arrays and a description.
@@ -342,12 +343,12 @@ def check_ends(name: str, ends: np.ndarray, size: int) -> None:
 
 
 def check_places(name: str, places: np.ndarray, below: int, least: int = 0) -> None:
-    """Raise a ValueError unless all places are integers of at least `least` and less than `below`.
+    """Raise a ValueError unless this lists integers of at least `least` and less than `below`.
 
     Compiled loops do not check bounds, so this must be checked beforehand.
     """
-    if places.dtype.kind not in "iu":
-        raise ValueError(f"{name} are not whole numbers")
+    if places.ndim != 1 or places.dtype.kind not in "iu":
+        raise ValueError(f"{name} is not a list of whole numbers")
     if places.size and (int(places.max()) >= below or int(places.min()) < least):
         raise ValueError(f"{name} has an entry outside {least} ... {below - 1}")
 
@@ -470,4 +471,15 @@ def unpack_value(packed: Any) -> Any:
 
 def unpack_params(packed: Mapping[str, Any]) -> dict[str, Any]:
     """Undo `pack_params`."""
-    return {name: unpack_value(value) for name, value in packed.items()}
+    return checked_params({name: unpack_value(value) for name, value in packed.items()})
+
+
+def checked_params(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters in a file, if those that a loaded model uses are valid.
+
+    The others are validated when a training continues.
+    """
+    thread_count(params.get("n_jobs"))
+    if params.get("random_state") is not None:
+        np.random.default_rng(params["random_state"])
+    return params

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -307,7 +306,7 @@ class KernelModel(SavedModel):
             check_places("log.label", log.label, k)
         classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
         scores = _scores_of(len(classes), bool(about.get("pairs")))
-        if not len(classes) or k != scores or not 1.0 <= about["count"] < math.inf:
+        if not len(classes) or k != scores or not 1.0 <= about["count"] <= 1 << 53:
             raise ValueError(
                 f"{k} scores after {about['count']} examples for {len(classes)} classes"
             )

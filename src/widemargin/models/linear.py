@@ -32,6 +32,7 @@ from widemargin.modelfile import (
 from widemargin.models.description import check_description
 from widemargin.models.explanation import Explanation, Reason
 from widemargin.models.threshold import say_threshold
+from widemargin.online.orders import generator_of
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice, check_kinds
@@ -409,6 +410,9 @@ class LinearModel(SavedModel):
         classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
         state = State.of(arrays, about["bias"], about["joint"], about["logged"])
         state.check_use(len(classes), about["keep"])
+        generator_state = unpack_value(about["chance"])
+        if generator_state is not None:
+            generator_of(generator_state)
         return cls(
             classes=classes,
             state=state,
@@ -421,7 +425,7 @@ class LinearModel(SavedModel):
             feature_names=unpack_strings("names", arrays) if about["names"] else None,
             by_name=about["by_name"],
             certificate=_read_certificate(about.get("certificate")),
-            generator_state=unpack_value(about["chance"]),
+            generator_state=generator_state,
             encoder=read_encoder(arrays, about.get("encoder")),
             threshold=about.get("threshold", 0.0),
             mixture=tuple(about["mixture"]) if "mixture" in about else None,

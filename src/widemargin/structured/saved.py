@@ -50,6 +50,13 @@ def certificate_of(found: dict[str, Any] | None) -> RunCertificate | None:
     return certificate
 
 
+def column_names(given: Any) -> tuple[str, ...]:
+    """The column names in a file's description; a ValueError if they are not names."""
+    if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
+        raise ValueError(f"{given!r:.40} are not column names")
+    return tuple(given)
+
+
 def join_parts(contents: dict[str, Contents]) -> Contents:
     """Join the contents of parts into those of one model."""
     arrays = {

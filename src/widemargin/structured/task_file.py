@@ -10,6 +10,7 @@ from typing import Any
 
 from widemargin.errors import ModelFileError
 from widemargin.modelfile import (
+    checked_params,
     pack_value,
     read_model_file,
     restore,
@@ -67,8 +68,9 @@ def read_task_model(
                 f"{path}: was trained for the task {name}, but the task given is {given}; give one"
                 f" of class {name}, or none"
             )
-        weights, params = Weights.unpack(arrays, about["count"]), unpack_value(about["params"])
-        return known, weights, dict(params), History.from_dict(about["history"]), about
+        weights = Weights.unpack(arrays, about["count"])
+        params = checked_params(dict(unpack_value(about["params"])))
+        return known, weights, params, History.from_dict(about["history"]), about
 
     found: tuple[Task, Weights, dict[str, Any], History, dict[str, Any]]
     found = restore(path, arrays, about, make)

@@ -168,6 +168,8 @@ class History:
             check_counts(row, "epoch", "mistakes", "updates", "examples")
             check_kinds(row, loss=float, seconds=float)
             check_kinds(row, **dict.fromkeys(("change", "held_out", "gap"), float | None))
+        if found["best"] is not None and all(epoch.epoch != found["best"] for epoch in epochs):
+            raise ValueError(f"the best epoch is {found['best']}, which is not listed")
         cycle = None if found["cycle"] is None else Cycle(*found["cycle"])
         if cycle is not None:
             check_kinds(cycle._asdict(), first=int, last=int, proof=bool)
