@@ -49,12 +49,16 @@ _QUESTIONS: dict[str, Any] = {
     **dict.fromkeys(("annotator", "words"), ["The dogs don't bark. \n\nA!", ""]),
     **dict.fromkeys(("lemmas", "feats", "small"), _TAGGED),
     "dicts": [[{"lower": word.lower(), "length": len(word)} for word in _SENTENCE]],
+    "task": [["the", "dog"]],
+    "network": [[0, 1], [1, 1]],
     "features": [[{"word": "dog", "size": 1.5}, {"word": "barks", "size": -2.0}]],
 }
 #: The formats of the files with which models can be updated in the shell, by their names.
 _UPDATED = {"logistic": "svm", "vectors": "svm", "svmlight": "svm", "vw": "vw"}
-#: Models that the server refuses, because they need tags.
-UNSERVED = ("lemmas", "feats", "small")
+#: Models that the server refuses, such as those that need tags, or that it is not fuzzed with.
+UNSERVED = ("lemmas", "feats", "small", "voted", "votes", "gram", "task", "network")
+#: Seconds; slower alterations are printed.
+_SLOW = 3.0
 #: Wider rows are sparse.
 _WIDE = 1 << 12
 
@@ -149,11 +153,10 @@ def use_model(path: pathlib.Path, name: str) -> str:
         "refused" if loading fails as it should, "rejected" if something that was asked of the model
         did, and "fine" otherwise.
     """
-    import widemargin
     from widemargin.errors import ModelFileError
 
     try:
-        learner: Any = widemargin.load(path)
+        learner = _load(path, name)
     except ModelFileError as error:
         assert str(error).isprintable(), str(error)
         return "refused"
@@ -167,6 +170,16 @@ def use_model(path: pathlib.Path, name: str) -> str:
                 assert "\n" not in str(error), f"{use.__name__}: {error}"
                 rejected = True
     return "rejected" if rejected else "fine"
+
+
+def _load(path: pathlib.Path, name: str) -> Any:
+    if name == "network":
+        from widemargin.models.networks import BooleanNetwork
+
+        return BooleanNetwork.load(path)
+    import widemargin
+
+    return widemargin.load(path)
 
 
 def question_for(learner: Any, name: str) -> Any:
@@ -190,11 +203,9 @@ def _predict(learner: Any, name: str, path: pathlib.Path) -> None:
 
 def _save(learner: Any, name: str, path: pathlib.Path) -> None:
     """Save a model and load it again."""
-    import widemargin
-
     again = path.with_name("again.wm")
     learner.save(again)
-    _predict(widemargin.load(again), name, again)
+    _predict(_load(again, name), name, again)
 
 
 def _explain(learner: Any, name: str, path: pathlib.Path) -> None:
@@ -205,6 +216,8 @@ def _explain(learner: Any, name: str, path: pathlib.Path) -> None:
         learner.explain(given[0], 1) if isinstance(given, list) else None
     elif name == "table":
         learner.explain({"weight": 4.0, "indoor": True, "food": "fish"})
+    elif name == "network":
+        learner.explain([0, 1])
     elif name == "named":
         learner.explain({"size": 1.5, "colour": "red"})
     else:
@@ -219,6 +232,8 @@ def _tell(learner: Any, name: str, path: pathlib.Path) -> None:
     str(getattr(learner, "history_", None))
     str(getattr(learner, "certificate_", None))
     str(getattr(learner, "coef_", None))
+    if name in ("task", "network"):
+        return
     getattr(learner.model_, "_repr_html_", str)()
     if name != "several":
         report(learner, path.with_name("page.html"))
@@ -226,8 +241,9 @@ def _tell(learner: Any, name: str, path: pathlib.Path) -> None:
 
 def _inspect(learner: Any, name: str, path: pathlib.Path) -> None:
     """Inspect a model in the shell."""
-    _run("inspect", path)
-    _run("inspect", path, "--json")
+    if name not in ("several", "network"):
+        _run("inspect", path)
+        _run("inspect", path, "--json")
 
 
 def _update(learner: Any, name: str, path: pathlib.Path) -> None:
@@ -265,13 +281,16 @@ def _learn(learner: Any, name: str, path: pathlib.Path) -> None:
     if name == "named":
         learner.learn_one({"size": 1.5, "colour": "red"}, "apple")
         learner.predict_one({"size": 1.5})
+    elif name == "task":
+        learner.partial_fit([["the", "dog"]], [("N", "D")])
+        _predict(learner, name, path)
     elif hasattr(learner, "partial_fit"):
         given = question_for(learner, name)
         size = 1 if name == "table" else 2
         labels = [learner.classes_[0]] * size
         learner.partial_fit(given, [{"a"}, {"b"}] if name == "several" else labels)
         _predict(learner, name, path)
-    elif name not in ("dicts", "features") and hasattr(learner.model_, "smaller"):
+    elif name not in ("dicts", "features", "network") and hasattr(learner.model_, "smaller"):
         learner.restore(learner.model_.smaller())
         _save(learner, name, path)
 
@@ -299,6 +318,7 @@ def main(every: int, only: list[str]) -> int:
         before, began = fared.total(), time.process_time()
         for told, parts in sampled(alterations(arrays, about), every, name):
             path.write_bytes(write_parts(*parts, "model", sealed=True))
+            start = time.process_time()
             try:
                 fared[use_model(path, name)] += 1
             except Exception as error:
@@ -308,6 +328,8 @@ def main(every: int, only: list[str]) -> int:
                 kind = f"{type(error).__name__} {mine[-1].filename.split('widemargin/')[-1]}:{mine[-1].lineno}"
                 uses = [at.name for at in where if at.name in [u.__name__ for u in _USES]]
                 failed.setdefault(kind, []).append(f"{name}: {told}: {uses[-1:]} {str(error)[:90]}")
+            if time.process_time() - start > _SLOW:
+                print(f"{time.process_time() - start:.1f} s: {name}: {told}", flush=True)
         print(name, fared.total() - before, f"{time.process_time() - began:.1f} s", flush=True)
     print(dict(fared))
     for kind, examples in failed.items():

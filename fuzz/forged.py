@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from fuzz.altered import UNSERVED, question_for, use_model
 from fuzz.readers import folder
 
 HERE = pathlib.Path(__file__).parent
@@ -195,16 +196,32 @@ def save_models(where: pathlib.Path) -> None:
         annotator = widemargin.Annotator(jackknife=0, random_state=0).fit(corpus)
         annotator.save(where / "annotator.wm")
         annotator.model_.parser.smaller().save(where / "small.wm")
+        _save_unserved(where)
 
 
-#: Models that the server refuses, because they need tags.
-_UNSERVED = ("lemmas", "feats", "small")
+def _save_unserved(where: pathlib.Path) -> None:
+    """Write models of kinds that are seldom served."""
+    import scipy.sparse
+
+    import widemargin
+    from widemargin.structured.tasks.tagging import Tagging
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), np.arange(30) % 3
+    widemargin.Perceptron(keep="vote", random_state=0).fit(X, y).save(where / "voted.wm")
+    votes = widemargin.KernelPerceptron(keep="vote", random_state=0)
+    votes.fit(scipy.sparse.csr_matrix(X), y).save(where / "votes.wm")
+    gram = widemargin.KernelPerceptron(kernel="precomputed", keep="last", random_state=0)
+    gram.fit(X @ X.T, y).save(where / "gram.wm")
+    task = widemargin.StructuredPerceptron(Tagging(["D", "N"]), keep="vote")
+    task.fit([["the", "dog"], ["a", "cat"]], [("D", "N"), ("D", "N")]).save(where / "task.wm")
+    widemargin.boolean_network([0, 1, 1, 0]).save(where / "network.wm")
 
 
 def model_files(served: bool = False) -> list[pathlib.Path]:
     """Files of models of every kind, trained beforehand because the interpreter is slow."""
     found = sorted(pathlib.Path(os.environ["FUZZ_MODELS"]).glob("*.wm"))
-    return [path for path in found if not served or path.stem not in _UNSERVED]
+    return [path for path in found if not served or path.stem not in UNSERVED]
 
 
 @functools.cache

@@ -405,9 +405,9 @@ class LinearModel(SavedModel):
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LinearModel:
         """Undo `contents`."""
-        check_description(about)
-        check_kinds(about, bias=float, by_name=bool)
         classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
+        check_description(about, len(classes))
+        check_kinds(about, bias=float, by_name=bool)
         state = State.of(arrays, about["bias"], about["joint"], about["logged"])
         state.check_use(len(classes), about["keep"])
         generator_state = unpack_value(about["chance"])

@@ -30,6 +30,7 @@ from widemargin.structured.beam import UPDATES
 from widemargin.structured.estimator import StructuredEstimator
 from widemargin.structured.mistake_bound import certify_run
 from widemargin.structured.task import Score, Task, count_features
+from widemargin.modelfile import restore
 from widemargin.structured.task_file import read_task_model, write_task_model
 from widemargin.structured.training import StructuredSettings, StructuredTraining
 from widemargin.structured.weights import StructuredCorrection, Weights
@@ -417,7 +418,7 @@ class StructuredPerceptron(StructuredEstimator):
             parameters; that class must be part of widemargin, or its module already imported.
         """
         task, weights, params, history, about = read_task_model(path, task)
-        model = cls(task, **params)
+        model = restore(path, {}, about, lambda *_: cls(task, **params))
         model._weights, model.history_ = weights, history
         model._longest, model._seen = about["longest"], about["seen"]
         return model

@@ -17,6 +17,7 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
+from widemargin.parameters import check_counts, check_kinds
 from widemargin.structured.task import Task
 from widemargin.structured.weights import Weights
 from widemargin.training.history import History
@@ -68,6 +69,8 @@ def read_task_model(
                 f"{path}: was trained for the task {name}, but the task given is {given}; give one"
                 f" of class {name}, or none"
             )
+        check_counts(about, "seen")
+        check_kinds(about, longest=float)
         weights = Weights.unpack(arrays, about["count"])
         params = checked_params(dict(unpack_value(about["params"])))
         return known, weights, params, History.from_dict(about["history"]), about

@@ -33,6 +33,8 @@ class Tagging(Task):
 
     def __init__(self, tags: Sequence[str]) -> None:
         self.tags = list(tags)
+        if not all(isinstance(tag, str) for tag in self.tags):
+            raise ValueError(f"tags={self.tags!r:.50} must be strings")
 
     def params(self) -> dict[str, list[str]]:
         """The tags."""
