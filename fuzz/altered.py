@@ -15,6 +15,7 @@ import os
 import pathlib
 import shutil
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -35,6 +36,7 @@ _ODD: tuple[Any, ...] = (
 )
 #: Of longer lists, only these items are replaced.
 _ITEMS = (0, 1, 2, -1)
+_TEXTS, _PLAIN = ["cheap pills", ""], ["The dogs don't bark. \n\nA!", ""]
 _SENTENCE = ["The", "dog", "barks", "."]
 _TAGGED = {
     "word": [["Dogs", "bark", "!"]],
@@ -44,10 +46,14 @@ _TAGGED = {
 }
 #: What models are asked that take neither rows nor plain sentences, by their names.
 _QUESTIONS: dict[str, Any] = {
-    **dict.fromkeys(("texts", "strings"), ["cheap pills", ""]),
+    "texts": _TEXTS,
+    "strings": _TEXTS,
     "table": {"weight": [4.0], "indoor": [True], "food": ["fish"]},
-    **dict.fromkeys(("annotator", "words"), ["The dogs don't bark. \n\nA!", ""]),
-    **dict.fromkeys(("lemmas", "feats", "small"), _TAGGED),
+    "annotator": _PLAIN,
+    "words": _PLAIN,
+    "lemmas": _TAGGED,
+    "feats": _TAGGED,
+    "small": _TAGGED,
     "dicts": [[{"lower": word.lower(), "length": len(word)} for word in _SENTENCE]],
     "task": [["the", "dog"]],
     "network": [[0, 1], [1, 1]],
@@ -59,8 +65,8 @@ _UPDATED = {"logistic": "svm", "vectors": "svm", "svmlight": "svm", "vw": "vw"}
 UNSERVED = ("lemmas", "feats", "small", "voted", "votes", "gram", "task", "network")
 #: Seconds; slower alterations are printed.
 _SLOW = 3.0
-#: Wider rows are sparse.
-_WIDE = 1 << 12
+#: Wider rows are sparse, or not tried.
+_WIDE, _WIDEST = 1 << 12, 1 << 24
 
 
 def alterations(arrays: dict[str, np.ndarray], about: Any) -> Iterator[tuple[str, Parts]]:
@@ -137,7 +143,7 @@ def _put(about: Any, place: tuple[Any, ...], odd: Any) -> Any:
 # What users do
 
 
-def use_model(path: pathlib.Path, name: str) -> str:
+def use_model(path: pathlib.Path, name: str, only: int | None = None) -> str:
     """Load a model and do with it what users do; says how that went.
 
     Parameters
@@ -146,6 +152,8 @@ def use_model(path: pathlib.Path, name: str) -> str:
         The file.
     name : str
         The name of the model in `question_for`.
+    only : int, optional
+        The use to try, from 0; by default all. (If there are not as many, none.)
 
     Returns
     -------
@@ -155,15 +163,15 @@ def use_model(path: pathlib.Path, name: str) -> str:
     """
     from widemargin.errors import ModelFileError
 
-    try:
-        learner = _load(path, name)
-    except ModelFileError as error:
-        assert str(error).isprintable(), str(error)
-        return "refused"
     rejected = False
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for use in _USES:
+        try:
+            learner = _load(path, name)
+        except ModelFileError as error:
+            assert str(error).isprintable(), str(error)
+            return "refused"
+        for use in USES if only is None else USES[only : only + 1]:
             try:
                 use(learner, name, path)
             except ValueError as error:
@@ -191,6 +199,8 @@ def question_for(learner: Any, name: str) -> Any:
     width = int(getattr(learner, "n_features_in_", 5))
     if width <= _WIDE:
         return np.ones((2, width))
+    if width > _WIDEST:
+        raise ValueError(f"rows of {width} columns are not tried")
     return scipy.sparse.csr_matrix(([1.0, 1.0], ([0, 1], [0, 1])), (2, width))
 
 
@@ -214,7 +224,7 @@ def _explain(learner: Any, name: str, path: pathlib.Path) -> None:
     given = question_for(learner, name)
     if type(learner).__name__ in ("Tagger", "Parser"):
         learner.explain(given[0], 1) if isinstance(given, list) else None
-    elif name == "table":
+    elif type(learner).__name__ == "TableClassifier":
         learner.explain({"weight": 4.0, "indoor": True, "food": "fish"})
     elif name == "network":
         learner.explain([0, 1])
@@ -296,7 +306,7 @@ def _learn(learner: Any, name: str, path: pathlib.Path) -> None:
 
 
 #: In this order: training changes the model.
-_USES: tuple[Callable[[Any, str, pathlib.Path], None], ...] = (
+USES: tuple[Callable[[Any, str, pathlib.Path], None], ...] = (
     *(_predict, _save, _explain, _tell, _inspect, _update, _serve, _learn),
 )
 
@@ -304,37 +314,69 @@ _USES: tuple[Callable[[Any, str, pathlib.Path], None], ...] = (
 # All of it
 
 
-def main(every: int, only: list[str]) -> int:
-    """Alter models, and print how the files fared, and each kind of failure once."""
-    from fuzz.forged import folder, good_models, write_parts
+def altered_files(folder: pathlib.Path) -> Iterator[tuple[str, Parts, Callable[[Parts], str]]]:
+    """Files to alter: their names, contents, and a function that uses altered contents."""
+    from fuzz import forged
 
-    path, fared = pathlib.Path(folder()) / "altered.wm", collections.Counter[str]()
-    shutil.copy(os.environ["FUZZ_MODELS"] + "/train.svm", path.parent)
-    shutil.copy(os.environ["FUZZ_MODELS"] + "/train.vw", path.parent)
-    failed: dict[str, list[str]] = {}
-    for name, arrays, about in good_models():
-        if only and name not in only:
-            continue
-        before, began = fared.total(), time.process_time()
-        for told, parts in sampled(alterations(arrays, about), every, name):
-            path.write_bytes(write_parts(*parts, "model", sealed=True))
-            start = time.process_time()
-            try:
-                fared[use_model(path, name)] += 1
-            except Exception as error:
-                fared["failed"] += 1
-                where = traceback.extract_tb(error.__traceback__)
-                mine = [at for at in where if "widemargin" in at.filename] or where
-                kind = f"{type(error).__name__} {mine[-1].filename.split('widemargin/')[-1]}:{mine[-1].lineno}"
-                uses = [at.name for at in where if at.name in [u.__name__ for u in _USES]]
-                failed.setdefault(kind, []).append(f"{name}: {told}: {uses[-1:]} {str(error)[:90]}")
-            if time.process_time() - start > _SLOW:
-                print(f"{time.process_time() - start:.1f} s: {name}: {told}", flush=True)
-        print(name, fared.total() - before, f"{time.process_time() - began:.1f} s", flush=True)
+    path = folder / "altered.wm"
+    for train in pathlib.Path(os.environ["FUZZ_MODELS"]).glob("train.*"):
+        shutil.copy(train, folder)
+
+    def write(parts: Parts, inside: str) -> None:
+        path.write_bytes(forged.write_parts(*parts, inside, sealed=inside == "model"))
+
+    for name, arrays, about in forged.good_models():
+
+        def use(parts: Parts, name: str = name) -> str:
+            write(parts, "model")
+            return use_model(path, name)
+
+        yield name, (arrays, about), use
+    for number, parts in enumerate(forged.good_caches()):
+
+        def learn(parts: Parts) -> str:
+            write(parts, "examples")
+            return forged.use_cache(path)
+
+        yield f"cache{number}", parts, learn
+    for number, (go_on, arrays, about) in enumerate(forged.good_checkpoints()):
+
+        def resume(parts: Parts, go_on: Any = go_on, task: Any = about["task"]) -> str:
+            return forged.use_checkpoint(go_on, *parts, task)
+
+        yield f"checkpoint{number}", (arrays, about), resume
+
+
+def main(every: int, only: list[str]) -> int:
+    """Alter files, and print how they fared, and each kind of failure once."""
+    fared, failed = collections.Counter[str](), collections.defaultdict[str, list[str]](list)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, whole, use in altered_files(pathlib.Path(folder)):
+            if only and name not in only:
+                continue
+            before, began = fared.total(), time.process_time()
+            for told, parts in sampled(alterations(*whole), every, name):
+                start = time.process_time()
+                try:
+                    fared[use(parts)] += 1
+                except Exception as error:
+                    fared["failed"] += 1
+                    failed[_kind_of(error)].append(f"{name}: {told}: {error!s:.90}")
+                if time.process_time() - start > _SLOW:
+                    print(f"{time.process_time() - start:.1f} s: {name}: {told}", flush=True)
+            seconds = time.process_time() - began
+            print(f"{name}: {fared.total() - before} in {seconds:.1f} s", flush=True)
     print(dict(fared))
     for kind, examples in failed.items():
         print(kind, len(examples), *examples[:4], sep="\n    ")
     return 1 if failed else 0
+
+
+def _kind_of(error: Exception) -> str:
+    """The type of an error, and where in the package it was raised."""
+    places = traceback.extract_tb(error.__traceback__)
+    *_, last = [at for at in places if "widemargin" in at.filename] or places
+    return f"{type(error).__name__} {last.filename.split('widemargin/')[-1]}:{last.lineno}"
 
 
 if __name__ == "__main__":

@@ -250,7 +250,7 @@ class LinearModel(SavedModel):
         """The name of a column; -1 is the bias."""
         if column < 0:
             return "(bias)"
-        if self.feature_names is not None:
+        if self.feature_names is not None and column < len(self.feature_names):
             return str(self.feature_names[column])
         return f"x{column}" if self.encoder is None else self.encoder.feature_name(column)
 
@@ -410,6 +410,9 @@ class LinearModel(SavedModel):
         check_kinds(about, bias=float, by_name=bool)
         state = State.of(arrays, about["bias"], about["joint"], about["logged"])
         state.check_use(len(classes), about["keep"])
+        names = unpack_strings("names", arrays) if about["names"] else None
+        if names is not None and not _fit(names, state.width, about["by_name"]):
+            raise ValueError(f"{len(names)} names for {state.width} columns")
         generator_state = unpack_value(about["chance"])
         if generator_state is not None:
             generator_of(generator_state)
@@ -422,7 +425,7 @@ class LinearModel(SavedModel):
             learner=about["learner"],
             params=unpack_params(about["params"]),
             history=History.from_dict(about["history"]),
-            feature_names=unpack_strings("names", arrays) if about["names"] else None,
+            feature_names=names,
             by_name=about["by_name"],
             certificate=_read_certificate(about.get("certificate")),
             generator_state=generator_state,
@@ -516,6 +519,11 @@ def _entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         matrix.sum_duplicates()
         columns, row = matrix.indices, matrix.data
     return np.append(columns, -1), np.append(row, rows.bias).astype(np.float64)
+
+
+def _fit(names: Sequence[str], width: int, by_name: bool) -> bool:
+    """Whether there are as many names as columns; a model of dicts may have room for more."""
+    return len(names) == width or (by_name and len(names) < width)
 
 
 def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:

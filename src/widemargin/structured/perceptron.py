@@ -12,6 +12,7 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import DataError
+from widemargin.modelfile import restore
 from widemargin.online.orders import EpochOrders, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.parameters import (
@@ -30,7 +31,6 @@ from widemargin.structured.beam import UPDATES
 from widemargin.structured.estimator import StructuredEstimator
 from widemargin.structured.mistake_bound import certify_run
 from widemargin.structured.task import Score, Task, count_features
-from widemargin.modelfile import restore
 from widemargin.structured.task_file import read_task_model, write_task_model
 from widemargin.structured.training import StructuredSettings, StructuredTraining
 from widemargin.structured.weights import StructuredCorrection, Weights
