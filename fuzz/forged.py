@@ -294,7 +294,7 @@ def _learn_from(examples: Any, classes: Any, encoder: Any) -> str:
     from widemargin.online.settings import Settings
 
     rows = examples.rows
-    if rows.n == 0 or len(classes.values) < 2 or np.any(examples.codes < 0) or rows.width > 1 << 20:
+    if rows.n == 0 or len(classes.values) < 2 or np.any(examples.codes < 0) or rows.width > 1 << 22:
         return "rejected"
     for column in range(min(rows.width, encoder.width, 4)):
         encoder.feature_name(column)

@@ -25,13 +25,11 @@ def verdict(subject: Subject, exam: Exam | SentenceExam | None) -> list[str]:
         sentences.append(told)
     if isinstance(subject.certificate, GapCertificate):
         sentences.append(_gap(subject.certificate))
-    elif isinstance(subject.certificate, RunCertificate):
-        made, bound = subject.certificate.mistakes, subject.certificate.bound
-        if bound is not None and math.isfinite(bound):
-            sentences.append(
-                f"It made {several(made, 'mistake')} while learning; theory allows at most"
-                f" {math.floor(bound):,}."
-            )
+    elif isinstance(subject.certificate, RunCertificate) and subject.certificate.bound is not None:
+        made, bound = subject.certificate.mistakes, math.floor(subject.certificate.bound)
+        sentences.append(
+            f"It made {several(made, 'mistake')} while learning; theory allows at most {bound:,}."
+        )
     if subject.history.cycle is not None and subject.history.cycle.proof:
         sentences.append(
             "Its weights returned to an earlier value, in exact arithmetic: this proves that no"

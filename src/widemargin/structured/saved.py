@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import fields
 from typing import Any, Protocol, TypeVar
@@ -47,6 +48,8 @@ def certificate_of(found: dict[str, Any] | None) -> RunCertificate | None:
     numbers = ("R", "margin", "extended_margin", "bound", "hinge_bound", "weighted_mistakes")
     check_kinds(vars(certificate), **dict.fromkeys(numbers, float | None))
     check_kinds(vars(certificate), gamma=type(None), progress=type(None))
+    if certificate.bound is not None and not math.isfinite(certificate.bound):
+        raise ValueError(f"the bound on mistakes is {certificate.bound}")
     return certificate
 
 
