@@ -354,8 +354,13 @@ def altered_files(folder: pathlib.Path) -> Iterator[tuple[str, Parts, Callable[[
 
 def main(every: int, only: list[str]) -> int:
     """Alter files, and print how they fared, and each kind of failure once."""
+    from fuzz.forged import save_models
+
     fared, failed = collections.Counter[str](), collections.defaultdict[str, list[str]](list)
     with tempfile.TemporaryDirectory() as folder:
+        if "FUZZ_MODELS" not in os.environ:
+            os.environ["FUZZ_MODELS"] = str(pathlib.Path(folder, "models"))
+            save_models(pathlib.Path(folder, "models"))
         for name, whole, use in altered_files(pathlib.Path(folder)):
             if only and name not in only:
                 continue
