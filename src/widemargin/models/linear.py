@@ -411,7 +411,7 @@ class LinearModel(SavedModel):
         state = State.of(arrays, about["bias"], about["joint"], about["logged"])
         state.check_use(len(classes), about["keep"])
         names = unpack_strings("names", arrays) if about["names"] else None
-        if names is not None and not _fit(names, state.width, about["by_name"]):
+        if names is not None and len(names) > state.width:
             raise ValueError(f"{len(names)} names for {state.width} columns")
         generator_state = unpack_value(about["chance"])
         if generator_state is not None:
@@ -519,11 +519,6 @@ def _entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         matrix.sum_duplicates()
         columns, row = matrix.indices, matrix.data
     return np.append(columns, -1), np.append(row, rows.bias).astype(np.float64)
-
-
-def _fit(names: Sequence[str], width: int, by_name: bool) -> bool:
-    """Whether there are as many names as columns; a model of dicts may have room for more."""
-    return len(names) == width or (by_name and len(names) < width)
 
 
 def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:

@@ -168,8 +168,6 @@ class History:
             check_counts(row, "epoch", "mistakes", "updates", "examples")
             check_kinds(row, loss=float, seconds=float)
             check_kinds(row, **dict.fromkeys(("change", "held_out", "gap"), float | None))
-        if found["best"] is not None and all(epoch.epoch != found["best"] for epoch in epochs):
-            raise ValueError(f"the best epoch is {found['best']}, which is not listed")
         cycle = None if found["cycle"] is None else Cycle(*found["cycle"])
         if cycle is not None:
             check_kinds(cycle._asdict(), first=int, last=int, proof=bool)
@@ -189,8 +187,9 @@ class History:
         mark = None
         if np.any(np.isfinite(scores)):
             wanted["held-out accuracy"] = "held_out"
-            if self.best is not None:
-                at = int(np.flatnonzero(self["epoch"] == self.best)[-1])
+            returned = np.flatnonzero(self["epoch"] == self.best)
+            if len(returned):  # none if a file says so, or if no epoch was finished
+                at = int(returned[-1])
                 mark = Mark(x[at], float(scores[at]), f"returned: {scores[at]:.4f}")
         charts = [
             line_chart(
