@@ -47,18 +47,8 @@ Contents = tuple[dict[str, np.ndarray], dict[str, Any]]
 FORMAT = 4
 _SEAL, _SEAL_BYTES = "sha256", 32
 #: Types of numbers, as safetensors calls them.
-KINDS = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "|i1",
-    "U64": "<u8",
-    "U32": "<u4",
-    "U8": "|u1",
-}
+KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2"}
+KINDS |= {"I8": "|i1", "U64": "<u8", "U32": "<u4", "U8": "|u1"}
 _KINDS = {numpy: name for name, numpy in KINDS.items()}
 #: Minimum number of rows of a matrix that are searched for zeros at a time: this many float32 side
 #: by side fill cache lines, if the matrix is stored column by column. Of a narrow matrix, as many
@@ -470,16 +460,11 @@ def unpack_value(packed: Any) -> Any:
 
 
 def unpack_params(packed: Mapping[str, Any]) -> dict[str, Any]:
-    """Undo `pack_params`."""
-    return checked_params({name: unpack_value(value) for name, value in packed.items()})
-
-
-def checked_params(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters in a file, if those that a loaded model uses are valid.
+    """Undo `pack_params`; an error if a parameter that every loaded model uses is invalid.
 
     The others are validated when a training continues.
     """
+    params = {name: unpack_value(value) for name, value in packed.items()}
     thread_count(params.get("n_jobs"))
-    if params.get("random_state") is not None:
-        np.random.default_rng(params["random_state"])
+    np.random.default_rng(params.get("random_state"))
     return params

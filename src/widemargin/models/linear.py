@@ -27,12 +27,11 @@ from widemargin.modelfile import (
     restore,
     unpack_params,
     unpack_strings,
-    unpack_value,
 )
 from widemargin.models.description import check_description
 from widemargin.models.explanation import Explanation, Reason
 from widemargin.models.threshold import say_threshold
-from widemargin.online.orders import generator_of
+from widemargin.online.orders import unpack_state
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice, check_kinds
@@ -413,9 +412,7 @@ class LinearModel(SavedModel):
         names = unpack_strings("names", arrays) if about["names"] else None
         if names is not None and len(names) > state.width:
             raise ValueError(f"{len(names)} names for {state.width} columns")
-        generator_state = unpack_value(about["chance"])
-        if generator_state is not None:
-            generator_of(generator_state)
+        worth = about.get("certificate")
         return cls(
             classes=classes,
             state=state,
@@ -427,8 +424,8 @@ class LinearModel(SavedModel):
             history=History.from_dict(about["history"]),
             feature_names=names,
             by_name=about["by_name"],
-            certificate=_read_certificate(about.get("certificate")),
-            generator_state=generator_state,
+            certificate=None if worth is None else GapCertificate.from_dict(worth),
+            generator_state=unpack_state(about["chance"]),
             encoder=read_encoder(arrays, about.get("encoder")),
             threshold=about.get("threshold", 0.0),
             mixture=tuple(about["mixture"]) if "mixture" in about else None,
@@ -519,8 +516,3 @@ def _entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         matrix.sum_duplicates()
         columns, row = matrix.indices, matrix.data
     return np.append(columns, -1), np.append(row, rows.bias).astype(np.float64)
-
-
-def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:
-    """The certificate in a file's description, if there is one."""
-    return None if found is None else GapCertificate.from_dict(found)

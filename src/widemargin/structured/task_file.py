@@ -10,10 +10,10 @@ from typing import Any
 
 from widemargin.errors import ModelFileError
 from widemargin.modelfile import (
-    checked_params,
     pack_value,
     read_model_file,
     restore,
+    unpack_params,
     unpack_value,
     write_model_file,
 )
@@ -72,7 +72,7 @@ def read_task_model(
         check_counts(about, "seen")
         check_kinds(about, longest=float)
         weights = Weights.unpack(arrays, about["count"])
-        params = checked_params(dict(unpack_value(about["params"])))
+        params = unpack_params(dict(about["params"]["dict"]))
         return known, weights, params, History.from_dict(about["history"]), about
 
     found: tuple[Task, Weights, dict[str, Any], History, dict[str, Any]]
