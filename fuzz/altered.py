@@ -231,7 +231,8 @@ def _explain(learner: Any, name: str, path: pathlib.Path) -> None:
     elif name == "network":
         learner.explain([0, 1])
     elif name == "named":
-        learner.explain({"size": 1.5, "colour": "red"})
+        if learner.model_.by_name:
+            learner.explain({"size": 1.5, "colour": "red"})
     else:
         learner.explain(given[0])
 
@@ -271,7 +272,9 @@ def _run(*words: Any) -> None:
 
     from widemargin.cli.main import main
 
-    ran = CliRunner().invoke(main, [str(word) for word in words], prog_name="widemargin")
+    # In standalone mode, the program would exempt all objects from garbage collection at its end.
+    given = [str(word) for word in words]
+    ran = CliRunner().invoke(main, given, prog_name="widemargin", standalone_mode=False)
     if ran.exception is not None and not isinstance(ran.exception, SystemExit):
         raise ran.exception
     if ran.exit_code:
