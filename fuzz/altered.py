@@ -175,7 +175,7 @@ def use_model(path: pathlib.Path, name: str, only: int | None = None) -> str:
         for use in USES if only is None else USES[only : only + 1]:
             try:
                 use(learner, name, path)
-            except ValueError as error:
+            except (ValueError, MemoryError) as error:  # columns without weights take no room
                 assert "\n" not in str(error), f"{use.__name__}: {error}"
                 rejected = True
     return "rejected" if rejected else "fine"

@@ -252,6 +252,8 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("linear", {"labels.ends": np.array([5, 1, 3])}),
         ("linear", {"labels.ends": np.array([1, 2, 1 << 50])}),
         ("linear", {"labels.ends": np.array([1.0, 2.0, 3.0])}),
+        ("linear", {"labels.bytes": np.array([48, 49, 49], np.uint8)}),
+        ("kernel", {"labels.bytes": np.array([48, 50, 49], np.uint8)}),
         ("vote", {"log.example": "most"}),
         ("vote", {"log.label": "most"}),
         ("vote", {"log.label": np.zeros(1, np.int64)}),

@@ -96,7 +96,7 @@ class BooleanNetwork:
         """Read a network from a file written by `save`."""
         arrays, about = read_model_file(path)
         if about.get("model") != "boolean network":
-            raise ModelFileError(f"{path}: holds a {about.get('model')} model, not a network")
+            raise ModelFileError(f"{path}: holds a {about.get('model')!a:.50} model, not a network")
         return restore(path, arrays, about, cls._of)
 
     @classmethod

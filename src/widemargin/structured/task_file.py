@@ -10,6 +10,7 @@ from typing import Any
 
 from widemargin.errors import ModelFileError
 from widemargin.modelfile import (
+    one_line,
     pack_value,
     read_model_file,
     restore,
@@ -96,7 +97,7 @@ def _find_task(path: str, named: str, params: dict[str, Any]) -> Task:
         found = getattr(found, part, None)
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ModelFileError(
-            f"{path}: its task is {named}, which is not imported: import it first, or load with"
-            " task=..."
+            f"{path}: its task is {one_line(named)}, which is not imported: import it first,"
+            " or load with task=..."
         )
     return found(**params)
