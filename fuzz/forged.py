@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from fuzz.altered import UNSERVED, USES, use_model
 from fuzz.readers import folder
 
 HERE = pathlib.Path(__file__).parent
@@ -34,9 +35,6 @@ _ODD: list[Any] = [
 ]
 #: Signs of a header.
 _SIGNS = b'0123456789{}[],:"\\-. FIUabc_\xff'
-
-#: Errors that a model with corrupt numbers may raise; an out-of-bounds index is a finding.
-_NONSENSE = (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError)
 
 
 class Script:
@@ -195,16 +193,32 @@ def save_models(where: pathlib.Path) -> None:
         annotator = widemargin.Annotator(jackknife=0, random_state=0).fit(corpus)
         annotator.save(where / "annotator.wm")
         annotator.model_.parser.smaller().save(where / "small.wm")
+        _save_unserved(where)
 
 
-#: Models that the server refuses, because they need tags.
-_UNSERVED = ("lemmas", "feats", "small")
+def _save_unserved(where: pathlib.Path) -> None:
+    """Write models of kinds that are seldom served."""
+    import scipy.sparse
+
+    import widemargin
+    from widemargin.structured.tasks.tagging import Tagging
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), np.arange(30) % 3
+    widemargin.Perceptron(keep="vote", random_state=0).fit(X, y).save(where / "voted.wm")
+    votes = widemargin.KernelPerceptron(keep="vote", random_state=0)
+    votes.fit(scipy.sparse.csr_matrix(X), y).save(where / "votes.wm")
+    gram = widemargin.KernelPerceptron(kernel="precomputed", keep="last", random_state=0)
+    gram.fit(X @ X.T, y).save(where / "gram.wm")
+    task = widemargin.StructuredPerceptron(Tagging(["D", "N"]), keep="vote")
+    task.fit([["the", "dog"], ["a", "cat"]], [("D", "N"), ("D", "N")]).save(where / "task.wm")
+    widemargin.boolean_network([0, 1, 1, 0]).save(where / "network.wm")
 
 
 def model_files(served: bool = False) -> list[pathlib.Path]:
     """Files of models of every kind, trained beforehand because the interpreter is slow."""
     found = sorted(pathlib.Path(os.environ["FUZZ_MODELS"]).glob("*.wm"))
-    return [path for path in found if not served or path.stem not in _UNSERVED]
+    return [path for path in found if not served or path.stem not in UNSERVED]
 
 
 @functools.cache
@@ -213,66 +227,19 @@ def good_models() -> list[tuple[str, dict[str, np.ndarray], Any]]:
     return [(path.stem, *read_parts(path.read_bytes(), "model")) for path in model_files()]
 
 
-_TAGGED = {
-    "word": [["Dogs", "bark", "!"]],
-    "upos": [["NOUN", "VERB", "X"]],
-    "xpos": [["NNS", "VBP", "_"]],
-    "feats": [["Number=Plur", "Mood=Ind", "_"]],
-}
-_QUESTIONS: dict[str, Any] = {
-    "texts": ["cheap pills", ""],
-    "strings": ["cheap pills", ""],
-    "table": {"weight": [4.0], "indoor": [True], "food": ["fish"]},
-    "annotator": ["The dogs don't bark. \n\nA!", ""],
-    **dict.fromkeys(("lemmas", "feats", "small"), _TAGGED),
-}
-
-
 def model(data: bytes) -> None:
-    """A model file loads and predicts, or is refused with one line."""
-    import widemargin
-    from widemargin.errors import ModelFileError
-
+    """A model file loads and can be used, or is refused with one line."""
     script = Script(data)
     name, arrays, about = script.any_of(good_models())
     path = folder() / "forged.wm"
     forged = write_parts(*change(arrays, about, script), "model", sealed=True)
     path.write_bytes(damaged(forged, script, sealed=True))
-    try:
-        learner = widemargin.load(path)
-    except ModelFileError as error:
-        assert str(error).isprintable(), str(error)
-        return
-    _ask(learner, name)
-    try:
-        learner.save(path)
-    except ModelFileError:  # what is unpacked only when it is needed may be damaged
-        return
-    _ask(widemargin.load(path), name)
-
-
-def _ask(learner: Any, name: str) -> None:
-    """Predict with a model. It may reject corrupt numbers, but must not read out of bounds."""
-    question = _QUESTIONS.get(name)
-    if question is None:
-        kind = type(learner).__name__
-        if kind in ("Tagger", "Parser"):
-            question = [["The", "dog", "barks", "."]]
-        elif kind == "Tokenizer":
-            question = ["It barks. She barks."]
-        else:
-            width = getattr(learner, "n_features_in_", 5)
-            question = np.ones((2, min(int(width), 1 << 16)))
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        with contextlib.suppress(
-            ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError
-        ):
-            learner.predict(question)
+    use_model(path, name, script.take(len(USES) + 1))
 
 
 @functools.cache
-def _good_caches() -> list[tuple[dict[str, np.ndarray], Any]]:
+def good_caches() -> list[tuple[dict[str, np.ndarray], Any]]:
+    """The contents of caches of files of several formats."""
     from click.testing import CliRunner
 
     from widemargin.cli.main import main
@@ -297,40 +264,49 @@ def _good_caches() -> list[tuple[dict[str, np.ndarray], Any]]:
 
 def cache(data: bytes) -> None:
     """A cache of examples is learned from, or refused with one line."""
+    script = Script(data)
+    arrays, about = script.any_of(good_caches())
+    path = folder() / "forged.wmc"
+    forged = write_parts(*change(arrays, about, script), "examples", sealed=False)
+    path.write_bytes(damaged(forged, script, sealed=False))
+    use_cache(path)
+
+
+def use_cache(path: pathlib.Path) -> str:
+    """Learn from a cache; says how that went, as `use_model` does."""
     from widemargin.data.cache import is_cache, read_cache
     from widemargin.errors import DataError
 
-    script = Script(data)
-    arrays, about = script.any_of(_good_caches())
-    path = str(folder() / "forged.wmc")
-    forged = write_parts(*change(arrays, about, script), "examples", sealed=False)
-    pathlib.Path(path).write_bytes(damaged(forged, script, sealed=False))
-    if not is_cache(path):
-        return
+    if not is_cache(str(path)):
+        return "refused"
     try:
-        found = read_cache(path)
+        found = read_cache(str(path))
     except DataError as error:
         assert str(error).isprintable(), str(error)
-        return
+        return "refused"
     assert found is not None
-    _learn_from(*found)
+    return _learn_from(*found)
 
 
-def _learn_from(examples: Any, classes: Any, encoder: Any) -> None:
+def _learn_from(examples: Any, classes: Any, encoder: Any) -> str:
     """Learn from the rows of a cache for two epochs."""
     from widemargin.online.fit import fit_linear
     from widemargin.online.settings import Settings
 
     rows = examples.rows
-    if rows.n == 0 or len(classes.values) < 2 or np.any(examples.codes < 0) or rows.width > 1 << 20:
-        return
-    with contextlib.suppress(ValueError), np.errstate(all="ignore"):
-        settings = Settings(epochs=2)
-        rng = np.random.default_rng(0)
-        fit_linear(rows.with_bias(1.0), classes.values, examples.codes, settings, rng)
-    for column in range(min(rows.width, 4)):
-        with contextlib.suppress(LookupError):
-            encoder.feature_name(column)
+    if rows.n == 0 or len(classes.values) < 2 or np.any(examples.codes < 0) or rows.width > 1 << 22:
+        return "rejected"
+    for column in range(min(rows.width, encoder.width, 4)):
+        encoder.feature_name(column)
+    try:
+        with np.errstate(all="ignore"):
+            settings = Settings(epochs=2)
+            rng = np.random.default_rng(0)
+            fit_linear(rows.with_bias(1.0), classes.values, examples.codes, settings, rng)
+    except ValueError as error:
+        assert "\n" not in str(error)
+        return "rejected"
+    return "fine"
 
 
 class _StopError(Exception):
@@ -338,7 +314,7 @@ class _StopError(Exception):
 
 
 @functools.cache
-def _good_checkpoints() -> list[tuple[Any, dict[str, np.ndarray], Any]]:
+def good_checkpoints() -> list[tuple[Any, dict[str, np.ndarray], Any]]:
     """Stopped trainings: how to resume each, and the contents of its checkpoint."""
     import widemargin
     from widemargin.training.checkpoints import Checkpoints
@@ -382,17 +358,23 @@ def _good_checkpoints() -> list[tuple[Any, dict[str, np.ndarray], Any]]:
 def checkpoint(data: bytes) -> None:
     """A checkpoint lets the training resume, or is refused with one line."""
     script = Script(data)
-    (go_on, path), arrays, about = script.any_of(_good_checkpoints())
+    go_on, arrays, about = script.any_of(good_checkpoints())
+    use_checkpoint(go_on, *change(arrays, about, script), task=about["task"])
+
+
+def use_checkpoint(go_on: Any, arrays: dict[str, np.ndarray], about: Any, task: Any) -> str:
+    """Resume a training from what is written as its checkpoint; says how that went."""
+    resume, path = go_on
     shutil.rmtree(path.parent, ignore_errors=True)
     path.parent.mkdir()
-    task = about["task"]
-    arrays, about = change(arrays, about, script)
     if isinstance(about, dict):
-        about["task"] = task
+        about = {**about, "task": task}
     path.write_bytes(write_parts(arrays, about, "model", sealed=True))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            go_on()
+            resume()
         except ValueError as error:
             assert "\n" not in str(error)
+            return "refused"
+    return "fine"

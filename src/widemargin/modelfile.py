@@ -38,6 +38,7 @@ import numpy as np
 from widemargin import __version__
 from widemargin.errors import ModelFileError
 from widemargin.stores.addresses import is_address, open_file, size_of, write_bytes
+from widemargin.threads import thread_count
 
 Model = TypeVar("Model")
 #: A model as arrays and a description.
@@ -46,18 +47,8 @@ Contents = tuple[dict[str, np.ndarray], dict[str, Any]]
 FORMAT = 4
 _SEAL, _SEAL_BYTES = "sha256", 32
 #: Types of numbers, as safetensors calls them.
-KINDS = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "|i1",
-    "U64": "<u8",
-    "U32": "<u4",
-    "U8": "|u1",
-}
+KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2"}
+KINDS |= {"I8": "|i1", "U64": "<u8", "U32": "<u4", "U8": "|u1"}
 _KINDS = {numpy: name for name, numpy in KINDS.items()}
 #: Minimum number of rows of a matrix that are searched for zeros at a time: this many float32 side
 #: by side fill cache lines, if the matrix is stored column by column. Of a narrow matrix, as many
@@ -342,12 +333,12 @@ def check_ends(name: str, ends: np.ndarray, size: int) -> None:
 
 
 def check_places(name: str, places: np.ndarray, below: int, least: int = 0) -> None:
-    """Raise a ValueError unless all places are integers of at least `least` and less than `below`.
+    """Raise a ValueError unless this lists integers of at least `least` and less than `below`.
 
     Compiled loops do not check bounds, so this must be checked beforehand.
     """
-    if places.dtype.kind not in "iu":
-        raise ValueError(f"{name} are not whole numbers")
+    if places.ndim != 1 or places.dtype.kind not in "iu":
+        raise ValueError(f"{name} is not a list of whole numbers")
     if places.size and (int(places.max()) >= below or int(places.min()) < least):
         raise ValueError(f"{name} has an entry outside {least} ... {below - 1}")
 
@@ -469,5 +460,11 @@ def unpack_value(packed: Any) -> Any:
 
 
 def unpack_params(packed: Mapping[str, Any]) -> dict[str, Any]:
-    """Undo `pack_params`."""
-    return {name: unpack_value(value) for name, value in packed.items()}
+    """Undo `pack_params`; an error if a parameter that every loaded model uses is invalid.
+
+    The others are validated when a training continues.
+    """
+    params = {name: unpack_value(value) for name, value in packed.items()}
+    thread_count(params.get("n_jobs"))
+    np.random.default_rng(params.get("random_state"))
+    return params

@@ -525,7 +525,8 @@ def _said(name: str, value: Any) -> str:
 def check_kinds(about: Mapping[str, Any], **kinds: Any) -> None:
     """Raise a ValueError unless values of a description are of these types.
 
-    JSON does not distinguish 1.0 from 1, so a whole number also is a float. A kind may be a union.
+    JSON does not distinguish 1.0 from 1, so a whole number that a float represents exactly also is
+    a float. A kind may be a union.
 
     Examples
     --------
@@ -538,7 +539,7 @@ def check_kinds(about: Mapping[str, Any], **kinds: Any) -> None:
     for name, kind in kinds.items():
         allowed = get_args(kind) or (kind,)
         value = about[name]
-        if type(value) not in allowed and not (float in allowed and type(value) is int):
+        if type(value) not in allowed and not (float in allowed and _is_count(_size(value))):
             raise ValueError(f"{name} is {value!r:.40}")
 
 
@@ -562,6 +563,11 @@ def check_lengths(about: Mapping[str, Any], name: str, total: int) -> None:
     lengths = about[name]
     if not (isinstance(lengths, list) and all(map(_is_count, lengths)) and sum(lengths) == total):
         raise ValueError(f"{name} does not cut {total} entries into parts")
+
+
+def _size(value: Any) -> Any:
+    """The absolute value of a whole number; anything else as it is."""
+    return abs(value) if type(value) is int else value
 
 
 def _is_count(value: Any) -> bool:

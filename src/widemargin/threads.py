@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 _HERE = threading.local()
@@ -20,8 +21,10 @@ def thread_count(n_jobs: int | None) -> int:
     """The number of threads for n_jobs: None means one, -1 all cores, -2 all but one."""
     if n_jobs is None:
         return 1
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 is invalid; use None or 1 for one thread, -1 for all cores")
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs={n_jobs!r} is invalid; use None or 1 for one thread, -1 for all cores"
+        )
     if n_jobs < 0:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return max(1, (cores or 1) + 1 + n_jobs)

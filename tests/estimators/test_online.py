@@ -226,6 +226,8 @@ def test_class_weights_count_in_streams_as_in_partial_fit():
     assert skipped.model_.state.seen == kept.model_.state.seen
     with pytest.raises(ValueError, match="class_weight='balanced' needs all examples at once"):
         Perceptron(class_weight="balanced").learn_one({"a": 1.0}, 0)
+    stream.set_params(class_weight="balanced")
+    assert stream.predict_one(dicts[0]) in (0, 1, 2)
     with pytest.raises(ValueError, match="finite, nonnegative"):
         learned(Perceptron(class_weight={0: -1.0}), *examples(9, 2)[:2])
 

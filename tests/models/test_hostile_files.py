@@ -24,6 +24,12 @@ X = rng.normal(size=(30, 4))
 Y = np.arange(30) % 3
 #: The kernel of a model, as its file describes it.
 KERNEL = {"name": "rbf", "degree": 3, "gamma": 0.5, "coef0": 0.0, "called": ""}
+#: The certificate of a kernel SVM.
+WORTH = {
+    **dict.fromkeys(("primal", "dual", "gap", "violation", "margin"), 1.0),
+    **{"support_vectors": 3, "bounded": 2, "bound": None, "labels": [], "parts": []},
+    **{"proved": False, "low_rank": None},
+}
 TEXTS = ["win money now", "see you at lunch", "cheap pills", "how is the family"] * 3
 
 
@@ -233,6 +239,7 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("wide", {"W.ends": "most"}),
         ("wide", {"columns.width": np.array([3])}),
         ("wide", {"columns.ids": "zero"}),
+        ("wide", {"columns.ids": np.zeros((1, 3), np.uint32)}),
         ("linear", {"W": np.zeros((3, 0))}),
         ("linear", {"W": np.zeros((2, 5))}),
         ("linear", {"W": np.zeros(5)}),
@@ -241,9 +248,12 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("linear", {"U": np.zeros((0, 5))}),
         ("linear", {"clock": np.zeros((1, 3))}),
         ("linear", {"clock": np.zeros(0)}),
+        ("linear", {"clock": np.full((1, 4), np.inf)}),
         ("linear", {"labels.ends": np.array([5, 1, 3])}),
         ("linear", {"labels.ends": np.array([1, 2, 1 << 50])}),
         ("linear", {"labels.ends": np.array([1.0, 2.0, 3.0])}),
+        ("linear", {"labels.bytes": np.array([48, 49, 49], np.uint8)}),
+        ("kernel", {"labels.bytes": np.array([48, 50, 49], np.uint8)}),
         ("vote", {"log.example": "most"}),
         ("vote", {"log.label": "most"}),
         ("vote", {"log.label": np.zeros(1, np.int64)}),
@@ -252,6 +262,7 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("vote", {"support.starts": "most"}),
         ("vote", {"support.width": np.array([1 << 40])}),
         ("vote", {"start.shape": HUGE}),
+        ("vote", {"start": np.zeros((3, 5), np.float16)}),
         ("kernel", {"log.example": "most"}),
         ("kernel", {"log.label": "most"}),
         ("kernel", {"coef": np.zeros((1, 1))}),
@@ -267,6 +278,7 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("kernel", {"labels.ends": np.arange(1, 5), "labels.bytes": np.full(4, 49, np.uint8)}),
         ("text", {"encoder.having.shape": HUGE}),
         ("text", {"encoder.having": np.zeros(3, np.uint32)}),
+        ("text", {"encoder.having": np.full(1 << 10, 13, np.uint32)}),  # of 12 documents
         ("text", {"encoder.names.count": np.array([1 << 40, 0])}),
         ("text", {"encoder.names.ends": "most"}),
         ("text", {"encoder.names.columns": "most"}),
@@ -288,6 +300,8 @@ HUGE = np.array([1 << 40, 1 << 20])
         ("tagger", {"allowed": np.zeros((1, 1), np.uint8)}),
         ("tagger", {"lexicon.keys": np.ones(4, np.uint64), "lexicon.rows": np.zeros(4, np.uint32)}),
         ("tagger", {"lexicon.masks": np.zeros((0, 8), np.float32)}),
+        ("tagger", {"lexicon.masks": np.zeros((1, 8), np.float16)}),
+        ("tagger", {"lexicon.keys": np.zeros(0, np.float16)}),
         ("tagger", {"W.cells": np.zeros(0, np.uint8)}),
         ("parser", {"kind": "most"}),
         ("parser", {"of": "most"}),
@@ -333,6 +347,17 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
         ("linear", {"by_name": 7}),
         ("linear", {"threshold": None}),
         ("linear", {"chance": {"dict": [["bit_generator", "test"]]}}),
+        ("linear", {"chance": 1}),
+        ("linear", {"threshold": 1.0}),  # of three classes
+        ("linear", {"params": {"n_jobs": "2"}}),
+        ("linear", {"params": {"random_state": "seed"}}),
+        ("sets", {"kind": ["eye", "<i8"]}),  # a function of scipy.sparse
+        ("sets", {"kind": ["array", "O"]}),
+        ("sets", {"kind": [["set"], "<i8"]}),
+        *(
+            ("strings", {"kernel": {**KERNEL, "name": "function", "ngrams": ngrams}})
+            for ngrams in (["x", True], [-1, True], [[1], [2]], "xy", 3)
+        ),
         *(
             ("linear", {"history": {"epochs": [], "stopped": "", "best": None, **change}})
             for change in (
@@ -364,7 +389,14 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
             ("svm", {"kernel": {**KERNEL, **change}})
             for change in (
                 *({"gamma": {}}, {"degree": "3"}, {"degree": -1}, {"degree": 1 << 70}),
-                *({"coef0": None}, {"name": 7}),
+                *({"coef0": None}, {"name": 7}, {"name": "tanh"}, {"gamma": 1 << 70}),
+            )
+        ),
+        *(
+            ("svm", {"worth": {**WORTH, **change}})
+            for change in (
+                *({"primal": "1"}, {"bounded": -1}, {"bound": []}, {"low_rank": {"rank": 1}}),
+                *({"parts": [WORTH]}, {"proved": 1}),
             )
         ),
         ("svm", {"width": 1 << 40}),
@@ -388,6 +420,7 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
         ("parser", {"shapes": [[1 << 40, 16], [1 << 40, 16]]}),
         ("parser", {"beam": 1 << 40}),
         ("parser", {"system": "eisner"}),
+        ("parser", {"columns": [["upos"]]}),
     ],
     ids=lambda given: given if isinstance(given, str) else ascii(given)[:40],
 )
@@ -402,6 +435,67 @@ def test_columns_of_a_table_that_do_not_fit(change, contents, tmp_path):
     about = json.loads(json.dumps(about))
     about["encoder"]["columns"][0].update(change)
     refused(tmp_path / "x.wm", forged_model(arrays, about))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(
+            {"columns": [["food", "x"]]},
+            {"columns": [["food", []]]},
+            {"columns": [[1, "category"]]},
+        ),
+        *({"label": 1}, {"label_kind": "x"}, {"first": 7}, {"width": -1}),
+    ],
+    ids=str,
+)
+def test_a_schema_of_a_table_that_does_not_fit(change, contents, tmp_path):
+    arrays, about = contents("table")
+    about["encoder"]["schema"].update(change)
+    refused(tmp_path / "x.wm", forged_model(arrays, about))
+
+
+def test_a_table_without_a_schema_is_refused(contents, tmp_path):
+    arrays, about = contents("table")
+    about["encoder"]["schema"] = None
+    refused(tmp_path / "x.wm", forged_model(arrays, about), "not described")
+
+
+@pytest.mark.parametrize(
+    ("changes", "change"),
+    [
+        ({"thresholds": np.zeros(3, np.int8)}, {}),
+        ({"hidden": np.zeros((2, 2))}, {}),
+        *(({}, {"output": output}) for output in (7, "1", None)),
+        ({}, {"bias": [0]}),
+    ],
+    ids=str,
+)
+def test_a_network_that_does_not_fit_is_refused(changes, change, tmp_path):
+    network = widemargin.boolean_network([0, 1, 1, 0])
+    network.save(tmp_path / "good.wm")
+    arrays, about = read_model_file(tmp_path / "good.wm")
+    (tmp_path / "x.wm").write_bytes(forged_model(arrays | changes, about | change))
+    with pytest.raises(ModelFileError, match="does not fit"):
+        type(network).load(tmp_path / "x.wm")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"count": 0}, {"count": 1 << 70}, {"seen": "x"}, {"longest": None}),
+        *({"params": {"dict": [["beam", -1]]}}, {"params": {"dict": [["wide", 1]]}}),
+        {"task_params": {"dict": [["tags", [["N"]]]]}},
+    ],
+    ids=str,
+)
+def test_a_model_of_a_task_that_does_not_fit_is_refused(change, tmp_path):
+    from widemargin.structured.tasks.tagging import Tagging
+
+    model = widemargin.StructuredPerceptron(Tagging(["D", "N"]))
+    model.fit([["the", "dog"]], [("D", "N")]).save(tmp_path / "good.wm")
+    arrays, about = read_model_file(tmp_path / "good.wm")
+    refused(tmp_path / "x.wm", forged_model(arrays, about | change))
 
 
 @pytest.mark.parametrize("name", ["names.lengths", "names.bytes", "names.sizes"])
@@ -503,6 +597,7 @@ def test_a_forged_cache_without_a_change_is_read(cached, tmp_path):
         ("rows.starts", np.array([0, 4, 2, 5], np.uint64)),
         ("rows.starts", np.array([0, 5], np.uint64)),
         ("rows.values", np.zeros(2, np.float32)),
+        ("rows.values", np.zeros(5, np.float16)),
         ("codes", np.array([0, 9, 0])),
         ("codes", np.array([0, -2, 0])),
         ("lines", np.zeros(1, np.int64)),
@@ -521,6 +616,7 @@ def test_a_cache_that_does_not_fit_is_refused(name, value, cached, tmp_path):
     "change",
     [
         *({"width": 2}, {"width": -1}, {"encoder": {}}, {"sources": 3}),
+        *({"width": 1 << 70}, {"width": 1 << 40}),
         *({"encoder": {"kind": "numbers", "width": 4, "first": one}} for one in ("", None, 7, 1.0)),
         *({"encoder": {"kind": "numbers", "width": one, "first": 1}} for one in ("4", -1)),
     ],

@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.loops.svm.recheck import rebuild_dense, rebuild_sparse, scores_dense, scores_sparse
 from widemargin.markup.html import ShownAsLines
+from widemargin.parameters import check_counts, check_kinds
 
 #: A free bias needs sum y alpha = 0. Rounding may leave this fraction of sum alpha: some thousands
 #: of units in the last place, as there may be many terms.
@@ -102,13 +103,18 @@ class GapCertificate(ShownAsLines):
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> GapCertificate:
         """Undo `to_dict`."""
-        margin = found["margin"]
+        check_counts(found, "support_vectors")
+        check_kinds(found, **dict.fromkeys(("primal", "dual", "gap", "violation"), float))
+        margin, parts = found["margin"], tuple(cls.from_dict(part) for part in found["parts"])
+        classes = tuple(found.get("classes", ()))
+        if classes and len(classes) != len(parts):
+            raise ValueError(f"a certificate of {len(parts)} parts for {len(classes)} classes")
         return cls(
             **{
                 **found,
                 "margin": None if margin is None else (float(margin[0]), float(margin[1])),
-                "parts": tuple(cls.from_dict(part) for part in found["parts"]),
-                "classes": tuple(found.get("classes", ())),
+                "parts": parts,
+                "classes": classes,
             }
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificates.gap import relative
+from widemargin.parameters import check_counts, check_kinds
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,22 @@ class KernelCertificate:
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> KernelCertificate:
         """Undo `to_dict`."""
+        check_counts(found, "support_vectors", "bounded")
+        numbers = ("primal", "dual", "gap", "violation", "margin")
+        check_kinds(found, **dict.fromkeys(numbers, float), bound=float | None, proved=bool)
+        low_rank = None if found["low_rank"] is None else LowRank(**found["low_rank"])
+        if low_rank is not None:
+            check_counts(vars(low_rank), "landmarks", "rank")
+            check_kinds(vars(low_rank), mean=float, worst=float)
+        parts = tuple(cls.from_dict(part) for part in found["parts"])
+        if any(len(part.labels) != 2 for part in parts):
+            raise ValueError("a part of the certificate does not name two classes")
         return cls(
             **{
                 **found,
                 "labels": tuple(found["labels"]),
-                "parts": tuple(cls.from_dict(part) for part in found["parts"]),
-                "low_rank": None if found["low_rank"] is None else LowRank(**found["low_rank"]),
+                "parts": parts,
+                "low_rank": low_rank,
             }
         )
 

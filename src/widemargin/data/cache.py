@@ -37,6 +37,7 @@ from widemargin.modelfile import (
     unpack_strings,
     write_file,
 )
+from widemargin.parameters import check_counts
 
 #: Written into every cache, and increased when the layout changes.
 _FORMAT = 1
@@ -141,6 +142,10 @@ def _restored(
     mine = {name[8:]: array for name, array in arrays.items() if name.startswith("encoder.")}
     n, width = len(arrays["codes"]), about["width"]
     labels = typed_labels(unpack_strings("labels", arrays), about["labels"])
+    encoder = restore_encoder(about["encoder"], mine)
+    check_counts(about, "width")
+    if width > encoder.width:
+        raise ValueError(f"rows of {width} columns, but the encoder has {encoder.width}")
     _check_rows(stored, n, width)
     check_places("codes", arrays["codes"], len(labels), least=-1)  # -1: no label
     for name in ("codes", "lines", "weights"):
@@ -152,13 +157,13 @@ def _restored(
         arrays["lines"],
         [(str(source), int(rows)) for source, rows in about["sources"]],
     )
-    return data, Classes(labels), restore_encoder(about["encoder"], mine)
+    return data, Classes(labels), encoder
 
 
-def _check_rows(stored: Any, n: int, width: Any) -> None:
+def _check_rows(stored: Any, n: int, width: int) -> None:
     """Raise a ValueError unless these are n valid rows: a wrong index would be out of bounds."""
-    if type(width) is not int or width < 0:
-        raise ValueError(f"rows cannot be {width!r:.50} wide")
+    if stored.values.itemsize < 4:
+        raise ValueError(f"values are of the type {stored.values.dtype}")
     if isinstance(stored, Dense):
         check_shape("rows.values", stored.values, (n, width))
         return

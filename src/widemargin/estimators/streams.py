@@ -115,6 +115,8 @@ class StreamLearner(LinearLearner):
         logs, shared = model.state.log is not None, vars(self).get("_shared", False)
         if len(model.classes) == 1 or logs or shared or model.keep != settings.keep:
             return None
+        if isinstance(settings.class_weight, str):
+            return None
         state = replace(model.state)
         return OneByOne(
             self._features,

@@ -290,7 +290,8 @@ class TableClassifier(EncodedClassifier):
     @classmethod
     def of(cls, learner: Any, encoder: TableEncoder) -> Self:
         """Make a classifier that uses the same columns in the same way."""
-        assert encoder.schema is not None
+        if encoder.schema is None:
+            raise ValueError("the columns of the table are not described")
         kinds = [(c.name, c.kind) for c in encoder.schema.columns if c.kind != "text"]
         text = {} if encoder.text is None else encoder.text.options
         return cls(

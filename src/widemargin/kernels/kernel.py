@@ -94,8 +94,11 @@ class Kernel:
         """Undo `to_dict`."""
         names = ("name", "degree", "gamma", "coef0", "called")
         check_kinds(plain, name=str, degree=int, gamma=float, coef0=float, called=str)
+        check_choice("kernel", plain["name"], (*KERNELS, "function"))
         check_whole("degree", plain["degree"], least=1, most=_HIGHEST_DEGREE)
         function = NGrams(*plain["ngrams"]) if "ngrams" in plain else None
+        if function is not None:
+            check_whole("ngrams", function.n, least=0)
         return cls(**{name: plain[name] for name in names}, function=function)
 
     def __str__(self) -> str:

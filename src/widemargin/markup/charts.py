@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -186,7 +187,8 @@ class _Scale:
         if self.logarithmic:
             jump = max(1, math.ceil((self.high - self.low) / about))
             first = math.ceil(self.low)
-            return [10.0**e for e in range(first, math.floor(self.high) + 1, jump)]
+            last = min(math.floor(self.high), sys.float_info.max_10_exp)
+            return [10.0**e for e in range(first, last + 1, jump)]
         rough = (self.high - self.low) / about
         unit = 10.0 ** math.floor(math.log10(rough))
         step = next((unit * m for m in (1, 2, 5) if unit * m >= rough), unit * 10)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -292,7 +291,8 @@ class KernelModel(SavedModel):
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> KernelModel:
         """Undo `contents`."""
-        check_description(about)
+        classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
+        check_description(about, len(classes))
         check_kinds(about, count=float, R=float)
         check_counts(about, "width")
         kernel = Kernel.from_dict(about["kernel"])
@@ -305,9 +305,8 @@ class KernelModel(SavedModel):
         if about["logged"]:
             log = read_log(arrays, n)
             check_places("log.label", log.label, k)
-        classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
         scores = _scores_of(len(classes), bool(about.get("pairs")))
-        if not len(classes) or k != scores or not 1.0 <= about["count"] < math.inf:
+        if not len(classes) or k != scores or not 1.0 <= about["count"] <= 1 << 53:
             raise ValueError(
                 f"{k} scores after {about['count']} examples for {len(classes)} classes"
             )

@@ -27,11 +27,11 @@ from widemargin.modelfile import (
     restore,
     unpack_params,
     unpack_strings,
-    unpack_value,
 )
 from widemargin.models.description import check_description
 from widemargin.models.explanation import Explanation, Reason
 from widemargin.models.threshold import say_threshold
+from widemargin.online.orders import unpack_state
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
 from widemargin.parameters import check_choice, check_kinds
@@ -249,7 +249,7 @@ class LinearModel(SavedModel):
         """The name of a column; -1 is the bias."""
         if column < 0:
             return "(bias)"
-        if self.feature_names is not None:
+        if self.feature_names is not None and column < len(self.feature_names):
             return str(self.feature_names[column])
         return f"x{column}" if self.encoder is None else self.encoder.feature_name(column)
 
@@ -405,11 +405,15 @@ class LinearModel(SavedModel):
     @classmethod
     def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LinearModel:
         """Undo `contents`."""
-        check_description(about)
-        check_kinds(about, bias=float, by_name=bool)
         classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
+        check_description(about, len(classes))
+        check_kinds(about, bias=float, by_name=bool)
         state = State.of(arrays, about["bias"], about["joint"], about["logged"])
         state.check_use(len(classes), about["keep"])
+        names = unpack_strings("names", arrays) if about["names"] else None
+        if names is not None and len(names) > state.width:
+            raise ValueError(f"{len(names)} names for {state.width} columns")
+        worth = about.get("certificate")
         return cls(
             classes=classes,
             state=state,
@@ -419,10 +423,10 @@ class LinearModel(SavedModel):
             learner=about["learner"],
             params=unpack_params(about["params"]),
             history=History.from_dict(about["history"]),
-            feature_names=unpack_strings("names", arrays) if about["names"] else None,
+            feature_names=names,
             by_name=about["by_name"],
-            certificate=_read_certificate(about.get("certificate")),
-            generator_state=unpack_value(about["chance"]),
+            certificate=None if worth is None else GapCertificate.from_dict(worth),
+            generator_state=unpack_state(about["chance"]),
             encoder=read_encoder(arrays, about.get("encoder")),
             threshold=about.get("threshold", 0.0),
             mixture=tuple(about["mixture"]) if "mixture" in about else None,
@@ -513,8 +517,3 @@ def _entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         matrix.sum_duplicates()
         columns, row = matrix.indices, matrix.data
     return np.append(columns, -1), np.append(row, rows.bias).astype(np.float64)
-
-
-def _read_certificate(found: dict[str, Any] | None) -> GapCertificate | None:
-    """The certificate in a file's description, if there is one."""
-    return None if found is None else GapCertificate.from_dict(found)

@@ -200,7 +200,7 @@ class MultilabelModel(SavedModel):
         return cls(
             classes=classes,
             models=tuple(models),
-            kind=Kind(*about["kind"]),
+            kind=Kind.of(about["kind"]),
             learner=about["learner"],
             params=params,
             feature_names=names,

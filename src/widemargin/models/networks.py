@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import DataError, ModelFileError
-from widemargin.modelfile import read_model_file, write_model_file
-from widemargin.parameters import check_whole
+from widemargin.modelfile import check_shape, read_model_file, restore, write_model_file
+from widemargin.parameters import check_choice, check_whole
 
 #: Maximum number of inputs: larger tables do not make readable networks.
 _MOST_INPUTS = 16
@@ -96,11 +96,18 @@ class BooleanNetwork:
         """Read a network from a file written by `save`."""
         arrays, about = read_model_file(path)
         if about.get("model") != "boolean network":
-            raise ModelFileError(f"{path}: holds a {about.get('model')} model, not a network")
-        try:
-            return cls(arrays["hidden"], arrays["thresholds"], about["output"], about["bias"])
-        except KeyError as error:
-            raise ModelFileError(f"{path}: the description lacks {error}") from None
+            raise ModelFileError(f"{path}: holds a {about.get('model')!a:.50} model, not a network")
+        return restore(path, arrays, about, cls._of)
+
+    @classmethod
+    def _of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> BooleanNetwork:
+        """The network in a file."""
+        hidden, thresholds = arrays["hidden"], arrays["thresholds"]
+        check_shape("hidden", hidden, (len(hidden), hidden.shape[-1]), kinds="i")
+        check_shape("thresholds", thresholds, (len(hidden),), kinds="i")
+        check_choice("output", about["output"], (1, -1))
+        check_choice("bias", about["bias"], (-1, 0))
+        return cls(hidden, thresholds, about["output"], about["bias"])
 
     def _check(self, X: Any) -> np.ndarray:
         X = np.asarray(X)

@@ -16,6 +16,7 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.loops.linear.columns import look_up_columns, number_columns
 from widemargin.loops.storage import Sparse
 from widemargin.markup.words import several
+from widemargin.modelfile import check_places
 from widemargin.threads import run_all, split
 
 #: With fewer weights than this, numbering columns does not pay. Chosen by hand: making them takes
@@ -63,10 +64,11 @@ class Columns:
     @classmethod
     def of(cls, ids: np.ndarray, width: int) -> Columns:
         """Give some columns the numbers 1, 2, 3, ..."""
+        check_places("columns.ids", ids, width)
         columns = cls(width)
         columns._add(ids)
-        if columns.count != len(ids) + 1 or np.any(ids >= width):
-            raise ValueError(f"a column is listed twice, or lies outside 0 ... {width - 1}")
+        if columns.count != len(ids) + 1:
+            raise ValueError("a column is listed twice")
         return columns
 
     @property

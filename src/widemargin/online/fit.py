@@ -225,17 +225,22 @@ def prices(
             price.sum(), present * sizes, out=np.zeros(len(classes)), where=sizes > 0.0
         )
     else:
+        weight_of = class_weights(classes.tolist(), class_weight)
         known = set(classes.tolist())
         strange = [label for label in class_weight if label not in known]
         if strange and not in_stream:
             raise ValueError(f"class_weight names {strange[0]!r}, which is not a class")
-        weight_of = class_weights(classes.tolist(), class_weight)
     return price * weight_of[codes]
 
 
 def class_weights(labels: Sequence[Any], class_weight: Mapping[Any, float]) -> np.ndarray:
     """The weight of each label; 1 unless the dict names it."""
-    weight_of = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+    try:
+        weight_of = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+    except (AttributeError, TypeError, OverflowError):
+        raise ValueError(
+            f"class_weight={class_weight!r:.50} must be a dict of numbers, 'balanced' or None"
+        ) from None
     if not np.all(np.isfinite(weight_of)) or np.any(weight_of < 0.0):
         raise ValueError("class_weight must hold finite, nonnegative numbers")
     return weight_of

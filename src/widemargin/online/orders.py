@@ -145,6 +145,14 @@ def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
     return np.random.Generator(made)
 
 
+def unpack_state(packed: Any) -> Mapping[str, Any] | None:
+    """The state of a random generator in a description, if there is one; an error if it is none."""
+    state = unpack_value(packed)
+    if state is not None:
+        generator_of(state)
+    return state
+
+
 def mixed(which: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Permute rows in an order that reads memory efficiently.
 

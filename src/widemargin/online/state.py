@@ -238,8 +238,12 @@ class State:
         check_shape("U", self.U, (k, wide), (0, wide))
         check_shape("clock", self.clock, (1 if self.joint else k, 4))
         check_shape("start", self.start, (0 if self.log is None else k, wide))
+        if self.log is not None and self.start.dtype != self.W.dtype:
+            raise ValueError(f"the first weights are of the type {self.start.dtype}")
         if self.U.dtype != np.float64 or self.clock.dtype != np.float64 or self.W.itemsize < 4:
             raise ValueError("weights are of an unknown type")
+        if not (np.all(np.isfinite(self.clock)) and np.all(np.abs(self.clock[:, SEEN]) <= 1 << 53)):
+            raise ValueError("the clock does not count examples")
         if not (isinstance(self.eta, float) and 0.0 < self.eta < math.inf):
             raise ValueError("the step size is not a positive number")
         for part in self.log.parts if self.log is not None else ():

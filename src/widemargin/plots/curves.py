@@ -207,9 +207,10 @@ class HistoryDisplay(Display):
         return self
 
     def _mark_best(self, ax: Any, x: np.ndarray, values: np.ndarray) -> None:
-        if self.history.best is None:
+        returned = np.flatnonzero(self.history["epoch"] == self.history.best)
+        if not len(returned):
             return
-        at = int(np.flatnonzero(self.history["epoch"] == self.history.best)[-1])
+        at = int(returned[-1])
         ax.plot(
             [x[at]],
             [values[at]],

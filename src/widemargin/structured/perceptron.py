@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import DataError
-from widemargin.modelfile import pack_value
+from widemargin.modelfile import pack_value, restore
 from widemargin.online.orders import SHUFFLES, EpochOrders, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS
@@ -440,7 +440,7 @@ class StructuredPerceptron(StructuredEstimator):
             parameters; that class must be part of widemargin, or its module already imported.
         """
         task, weights, params, history, about = read_task_model(path, task)
-        model = cls(task, **params)
+        model = restore(path, {}, about, lambda *_: cls(task, **params))
         model._weights, model.history_ = weights, history
         model._longest, model._seen = about["longest"], about["seen"]
         model._rng = about["generator"]

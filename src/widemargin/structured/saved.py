@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import fields
 from typing import Any, Protocol, TypeVar
@@ -48,7 +49,16 @@ def certificate_of(found: dict[str, Any] | None) -> RunCertificate | None:
     numbers = ("R", "margin", "extended_margin", "bound", "hinge_bound", "weighted_mistakes")
     check_kinds(vars(certificate), **dict.fromkeys(numbers, float | None))
     check_kinds(vars(certificate), gamma=type(None), progress=type(None))
+    if certificate.bound is not None and not math.isfinite(certificate.bound):
+        raise ValueError(f"the bound on mistakes is {certificate.bound}")
     return certificate
+
+
+def column_names(given: Any) -> tuple[str, ...]:
+    """The column names in a file's description; a ValueError if they are not names."""
+    if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
+        raise ValueError(f"{given!r:.40} are not column names")
+    return tuple(given)
 
 
 def join_parts(contents: dict[str, Contents]) -> Contents:

@@ -11,13 +11,16 @@ from typing import Any
 
 from widemargin.errors import ModelFileError
 from widemargin.modelfile import (
+    one_line,
     pack_value,
     read_model_file,
     restore,
+    unpack_params,
     unpack_value,
     write_model_file,
 )
 from widemargin.online.orders import generator_of
+from widemargin.parameters import check_counts, check_kinds
 from widemargin.structured.task import Task
 from widemargin.structured.weights import Weights
 from widemargin.training.history import History
@@ -74,10 +77,12 @@ def read_task_model(
                 f"{path}: was trained for the task {name}, but the task given is {given}; give one"
                 f" of class {name}, or none"
             )
+        check_counts(about, "seen")
+        check_kinds(about, longest=float)
         weights = Weights.unpack(arrays, about["count"])
-        params, state = _renamed(unpack_value(about["params"])), about.get("generator")
+        params = _renamed(unpack_params(dict(about["params"]["dict"])))
+        state, history = about.get("generator"), History.from_dict(about["history"])
         rng = None if state is None else generator_of(unpack_value(state))
-        history = History.from_dict(about["history"])
         return known, weights, params, history, {**about, "generator": rng}
 
     found: tuple[Task, Weights, dict[str, Any], History, dict[str, Any]]
@@ -109,7 +114,7 @@ def _find_task(path: str, named: str, params: dict[str, Any]) -> Task:
         found = getattr(found, part, None)
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ModelFileError(
-            f"{path}: its task is {named}, which is not imported: import it first, or load with"
-            " task=..."
+            f"{path}: its task is {one_line(named)}, which is not imported: import it first,"
+            " or load with task=..."
         )
     return found(**params)

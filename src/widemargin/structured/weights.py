@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.markup.brief import brief_repr
 from widemargin.modelfile import check_shape, pack_strings, unpack_strings
-from widemargin.parameters import check_counts
+from widemargin.parameters import check_whole
 
 
 class StructuredCorrection(NamedTuple):
@@ -131,7 +131,7 @@ class Weights:
     @classmethod
     def unpack(cls, arrays: dict[str, np.ndarray], count: int) -> Weights:
         """Undo `pack`; a ValueError if the arrays do not fit each other."""
-        check_counts({"count": count}, "count")
+        check_whole("count", count, least=1, most=1 << 53)
         for name, mine in cls().pack().items():
             check_shape(name, arrays[name], (arrays[name].size,), kinds=mine.dtype.kind)
         names = unpack_strings("names", arrays)

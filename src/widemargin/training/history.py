@@ -228,8 +228,9 @@ class History:
         mark = None
         if np.any(np.isfinite(scores)):
             wanted["held-out score"] = "held_out"
-            if self.best is not None:
-                at = int(np.flatnonzero(self["epoch"] == self.best)[-1])
+            returned = np.flatnonzero(self["epoch"] == self.best)
+            if len(returned):  # none if a file says so, or if no epoch was finished
+                at = int(returned[-1])
                 mark = Mark(x[at], float(scores[at]), f"returned: {scores[at]:.4f}")
         charts = [
             line_chart(

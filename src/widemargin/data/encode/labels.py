@@ -112,7 +112,7 @@ def plain_labels(classes: np.ndarray) -> tuple[list[str], str]:
 
 
 def typed_labels(labels: list[str], kind: str) -> np.ndarray:
-    """Undo `plain_labels`."""
+    """Undo `plain_labels`; a ValueError unless the labels are distinct and in ascending order."""
     if kind.startswith("O:"):
         dtype, letter = np.dtype(object), kind[2]
     else:
@@ -130,4 +130,6 @@ def typed_labels(labels: list[str], kind: str) -> np.ndarray:
     }
     typed = np.empty(len(labels), dtype)
     typed[:] = [convert.get(letter, str)(label) for label in labels]
+    if np.any(typed[1:] <= typed[:-1]):
+        raise ValueError("labels are not in ascending order")
     return typed

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.parameters import check_kinds
+from widemargin.data.readers.columns import KINDS
+from widemargin.parameters import check_choice, check_counts, check_kinds
 
 #: Block size for sums: large enough to be fast, small enough to buffer an incomplete block.
 _BLOCK = 1 << 13
@@ -148,7 +149,9 @@ def restore_columns(
     """The columns described in a file, whose categories are stored in one list."""
     columns, start = [], 0
     for column, count, numbers in zip(described, counts, moments, strict=True):
-        check_kinds(column, name=str, kind=str, missing=int, values=int)
+        check_kinds(column, name=str)
+        check_counts(column, "missing", "values")
+        check_choice("kind", column["kind"], KINDS)
         size = column["values"]
         values = {value: i for i, value in enumerate(categories[start : start + size])}
         if len(values) != size:

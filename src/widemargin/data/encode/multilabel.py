@@ -15,9 +15,11 @@ import numpy as np
 
 from widemargin.data.encode.labels import codes_of, encode_labels
 from widemargin.errors import DataError
+from widemargin.parameters import check_choice
 
 _SETS: dict[str, Any] = {kind.__name__: kind for kind in (set, frozenset)}
 _ROWS: dict[str, Any] = {**_SETS, "list": list, "tuple": tuple}
+_MATRICES = ("array", "csr_matrix", "csr_array")
 
 
 class Kind(NamedTuple):
@@ -38,6 +40,15 @@ class Kind(NamedTuple):
     def has_columns(self) -> bool:
         """Whether labels are the columns of a matrix rather than names."""
         return self.form not in _ROWS
+
+    @classmethod
+    def of(cls, given: Any) -> Kind:
+        """The kind in a file's description."""
+        kind = cls(*given)
+        check_choice("kind", kind.form, (*_ROWS, *_MATRICES))
+        if not isinstance(kind.dtype, str) or np.dtype(kind.dtype).kind not in "iub":
+            raise ValueError(f"an indicator matrix of {kind.dtype!r:.20}")
+        return kind
 
     def give_back(self, found: np.ndarray, classes: np.ndarray) -> Any:
         """Boolean predictions of shape (n, labels), converted to this form."""

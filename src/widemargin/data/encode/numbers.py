@@ -10,7 +10,7 @@ import numpy as np
 from widemargin.data.readers.chunk import Vectors
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
-from widemargin.parameters import check_kinds
+from widemargin.parameters import check_counts
 
 
 class NumbersEncoder:
@@ -86,8 +86,8 @@ class NumbersEncoder:
     @classmethod
     def restore(cls, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
         """Undo `describe`."""
-        check_kinds(about, first=int, width=int)
-        if about["first"] not in (0, 1) or about["width"] < 0:
+        check_counts(about, "first", "width")
+        if about["first"] > 1:
             raise ValueError(f"{about['width']} features from {about['first']} on")
         encoder = cls(about["first"])
         encoder.width = about["width"]

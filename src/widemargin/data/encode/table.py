@@ -426,7 +426,8 @@ class TableEncoder:
         encoder.products.pairs = pairs
         encoder.products.seen = [arrays[f"products.{k}"] for k in range(len(pairs))]
         encoder.by_name = about.get("by_name", False)
-        encoder.schema = about["schema"] and TableSchema.restore(about["schema"])
+        if about["schema"] is not None:
+            encoder.schema = TableSchema.restore(about["schema"])
         plain = about["columns"][: len(about["columns"]) - len(pairs)]
         values = unpack_strings("categories", arrays)
         encoder._columns = restore_columns(plain, arrays["count"], arrays["moments"], values)

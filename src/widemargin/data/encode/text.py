@@ -24,7 +24,7 @@ from widemargin.errors import DataError
 from widemargin.loops.text.documents import WORDS, TextOptions, encode_piece, finish_rows
 from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.text.names import FULL, NAMING, UNNAMED
-from widemargin.modelfile import check_room, check_shape, pack_sparse, unpack_sparse
+from widemargin.modelfile import check_places, check_room, check_shape, pack_sparse, unpack_sparse
 from widemargin.parameters import check_choice, check_whole, is_whole
 from widemargin.threads import run_all, split
 
@@ -390,6 +390,7 @@ class TextEncoder:
             raise ValueError(f"{documents!r:.20} documents")
         encoder.documents, having = documents, unpack_sparse("having", arrays)
         check_shape("having", having, encoder._having.shape, kinds="u")
+        check_places("having", having, documents + 1)
         encoder._having = np.require(having, np.uint32, "W")
         if encoder.names is not None:
             start = "names."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from widemargin.errors import DataError
-from widemargin.parameters import nearest
+from widemargin.parameters import check_choice, check_counts, check_kinds, nearest
 
 #: Cells that stand for a missing value by default.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
@@ -38,6 +38,10 @@ _WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
 
 #: The number of the first column in the names of columns without a name, such as c1.
 FIRST = 1
+
+
+#: The kinds of columns other than texts.
+KINDS = ("number", "boolean", "category")
 
 
 class Column(NamedTuple):
@@ -90,7 +94,15 @@ class TableSchema:
     def restore(cls, about: dict[str, Any]) -> TableSchema:
         """Undo `describe`."""
         columns = tuple(Column(name, kind) for name, kind in about["columns"])
-        return cls(**{"first": 0, **about, "columns": columns})
+        for column in columns:
+            check_kinds(column._asdict(), name=str)
+            check_choice("kind", column.kind, (*KINDS, "text"))
+        schema = cls(**{"first": 0, **about, "columns": columns})
+        check_kinds(vars(schema), label=str | None)
+        check_choice("label_kind", schema.label_kind, ("whole", "string", None))
+        check_choice("first", schema.first, (0, FIRST))
+        check_counts(vars(schema), "width")
+        return schema
 
     def kind(self, name: str) -> str:
         """What a column holds."""

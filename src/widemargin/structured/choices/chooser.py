@@ -15,6 +15,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.loops.sequences.choices import EARLIER, Candidates, Words, choose_labels
 from widemargin.modelfile import check_shape, pack_strings, unpack_strings
+from widemargin.parameters import check_kinds
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.sparse_rows import (
     SMALL_BITS,
@@ -153,8 +154,7 @@ class Chooser:
         W = unpack_rows("W", arrays, about["shape"]).astype(np.float32).ravel()
         if len(W) < 2 or len(W) & (len(W) - 1):
             raise ValueError(f"{len(W)} weights, which is not a power of two of at least 2")
-        if type(about["earlier"]) is not bool:
-            raise ValueError(f"earlier is {about['earlier']!r:.20}")
+        check_kinds(about, tag=str, earlier=bool)
         return cls(
             labels=labels,
             parts=_unpack_parts(arrays, len(labels)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.modelfile import SavedModel
@@ -21,10 +21,3 @@ class ChoiceModel(SavedModel):
     def history(self) -> History:
         """The history of the training."""
         return self.chooser.history
-
-
-def column_names(given: Any) -> tuple[str, ...]:
-    """The column names in a file's description; a ValueError if they are not names."""
-    if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
-        raise ValueError(f"{given!r:.40} are not column names")
-    return tuple(given)

@@ -14,9 +14,9 @@ import numpy as np
 from widemargin.data.readers.corpus import Corpus
 from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
-from widemargin.structured.choices.model import ChoiceModel, column_names
+from widemargin.structured.choices.model import ChoiceModel
 from widemargin.structured.lemmas.scripts import apply_script, check_script
-from widemargin.structured.saved import read_model
+from widemargin.structured.saved import column_names, read_model
 from widemargin.structured.sentences import TagLists, corpus_of
 
 #: Maximum number of cached lemmas.

@@ -12,8 +12,8 @@ import numpy as np
 from widemargin.data.readers.corpus import Corpus
 from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
-from widemargin.structured.choices.model import ChoiceModel, column_names
-from widemargin.structured.saved import read_model
+from widemargin.structured.choices.model import ChoiceModel
+from widemargin.structured.saved import column_names, read_model
 from widemargin.structured.sentences import TagLists, corpus_of
 
 #: Separates the cells of a label.

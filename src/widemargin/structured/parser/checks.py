@@ -14,6 +14,7 @@ from widemargin.structured.parser.buffers import padded
 from widemargin.structured.parser.features import compile_templates
 from widemargin.structured.parser.search import SYSTEMS, TRANSITIONS
 from widemargin.structured.parser.treebank import COLUMNS, MOST_COLUMNS
+from widemargin.structured.saved import column_names
 
 #: Files with wider beams are rejected: their states would fill the memory.
 _WIDEST = 1 << 16
@@ -29,7 +30,7 @@ def check_tables(
     check_shape("kind", kind, (len(kind),), kinds="u")
     check_places("kind", kind, 3)
     check_shape("of", of, (3, labels), kinds="u")
-    check_places("of", of, len(kind) + 1)
+    check_places("of", of.ravel(), len(kind) + 1)
     check_shape("allowed", allowed, (3, labels), kinds="u")
     if scored and set(kind.tolist()) != {0, 1, 2}:
         raise ValueError("a kind of transition is missing")
@@ -46,8 +47,8 @@ def check_tables(
 
 def check_features(about: dict[str, Any]) -> tuple[str, ...]:
     """The columns of a parser; a ValueError if its features use anything but them and words."""
-    names = about["columns"]
-    if not isinstance(names, list) or not 0 < len(names) <= MOST_COLUMNS:
+    names = column_names(about["columns"])
+    if len(names) > MOST_COLUMNS:
         raise ValueError(f"a parser cannot read the columns {names!r:.60}")
     # A word has a third tag only if there are three columns.
     letters = COLUMNS if len(names) == MOST_COLUMNS else COLUMNS[:-1]
@@ -56,4 +57,4 @@ def check_features(about: dict[str, Any]) -> tuple[str, ...]:
     compile_templates(
         about["features"], letters, 1, *(() if about["system"] in TRANSITIONS else arcs)
     )
-    return tuple(names)
+    return names

@@ -181,15 +181,16 @@ def _check_index(index: Index, features: int) -> None:
 def _check_lexicon(lexicon: Lexicon, width: int) -> None:
     """Raise a ValueError unless every word leads to a row of masks."""
     check_shape("lexicon.masks", lexicon.masks, (max(1, len(lexicon.masks)), width))
+    if lexicon.masks.dtype != np.float32:
+        raise ValueError(f"lexicon.masks are of the type {lexicon.masks.dtype}")
     check_shape("lexicon.rows", lexicon.rows, lexicon.keys.shape, kinds="u")
     check_places("lexicon.rows", lexicon.rows, len(lexicon.masks))
-    if len(lexicon.keys):
-        _check_table("lexicon.keys", lexicon.keys)
+    _check_table("lexicon.keys", lexicon.keys)
 
 
 def _check_table(name: str, keys: np.ndarray) -> None:
     """Raise a ValueError unless every lookup in a hash table ends, at a key or an empty slot."""
-    if keys.dtype != np.uint64 or len(keys) & (len(keys) - 1) or np.all(keys):
+    if keys.dtype != np.uint64 or len(keys) & (len(keys) - 1) or (len(keys) and np.all(keys)):
         raise ValueError(f"{name} is not a hash table")
 
 

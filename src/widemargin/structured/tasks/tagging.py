@@ -33,6 +33,8 @@ class Tagging(Task):
 
     def __init__(self, tags: Sequence[str]) -> None:
         self.tags = list(tags)
+        if not all(isinstance(tag, (str, int)) for tag in self.tags):
+            raise ValueError(f"tags={self.tags!r:.50} must be strings or whole numbers")
 
     def params(self) -> dict[str, list[str]]:
         """The tags."""
