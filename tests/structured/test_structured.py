@@ -517,6 +517,13 @@ def test_saved_models_answer_the_same(keep, tmp_path):
     assert len(again.history_) == len(model.history_)
 
 
+def test_parameters_that_cannot_be_used_are_not_saved(tmp_path):
+    model = StructuredPerceptron(Classes(), epochs=1).fit(*some_classes(3))
+    with pytest.raises(ValueError, match="keep"):
+        model.set_params(keep="mean").save(tmp_path / "m.wm")
+    assert not (tmp_path / "m.wm").exists()
+
+
 def test_a_file_imports_no_module(tmp_path, monkeypatch):
     model = StructuredPerceptron(Tagging(["A"])).set_weights({"a A": 1.0})
     monkeypatch.setattr(Tagging, "__module__", "antigravity")

@@ -22,7 +22,6 @@ This relies on private names of numba, which are used only in this module. If on
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import Iterator
 from inspect import signature
 from types import CodeType
@@ -34,6 +33,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 
+from widemargin.loops.collector import uncollected
 from widemargin.loops.lean import register, shortened
 
 #: How the names of functions that Python calls begin.
@@ -176,7 +176,9 @@ class _LoopCompiler(Compiler):
         return [passes]
 
     def _compile_core(self) -> Any:
-        with _uncollected(), _registered(self.state.targetctx), shortened():
+        # Nearly nothing that numba makes is garbage.
+        pause = uncollected(count_as_old=True)
+        with pause, _registered(self.state.targetctx), shortened():
             return super()._compile_core()
 
 
@@ -184,24 +186,6 @@ class _PartCompiler(_LoopCompiler):
     """The same, for a function that only loops call."""
 
     library_class = _Part
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Disable the garbage collector for now. Numba compiles one function at a time."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():
-            # Count what is left as old: the collector would look at all of it right now, and at
-            # all of numba, although nearly nothing of it is garbage.
-            gc.freeze()
-            gc.unfreeze()
-        gc.enable()
 
 
 @contextlib.contextmanager

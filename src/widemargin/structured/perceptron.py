@@ -418,6 +418,7 @@ class StructuredPerceptron(StructuredEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a file, which names the task but does not store it."""
+        self._settings()  # an error now, rather than a file that cannot be loaded
         params, rng = self._settable(), self._rng
         about = {
             "longest": self._longest,
@@ -440,7 +441,13 @@ class StructuredPerceptron(StructuredEstimator):
             parameters; that class must be part of widemargin, or its module already imported.
         """
         task, weights, params, history, about = read_task_model(path, task)
-        model = restore(path, {}, about, lambda *_: cls(task, **params))
+
+        def make(*_: Any) -> Self:
+            model = cls(task, **params)
+            model._settings()  # an error if they cannot be learned with
+            return model
+
+        model = restore(path, {}, about, make)
         model._weights, model.history_ = weights, history
         model._longest, model._seen = about["longest"], about["seen"]
         model._rng = about["generator"]

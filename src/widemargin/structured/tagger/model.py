@@ -13,13 +13,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
-from widemargin.data.collector import uncollected
 from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.token_values import TokenValues
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
+from widemargin.loops.collector import uncollected
 from widemargin.loops.sequences.numbers import Numbers
 from widemargin.loops.sequences.tagging import (
     WHOLE,
