@@ -442,12 +442,12 @@ class StructuredPerceptron(StructuredEstimator):
         """
         task, weights, params, history, about = read_task_model(path, task)
 
-        def make(*_: Any) -> Self:
+        def make(*_: Any) -> Any:
             model = cls(task, **params)
             model._settings()  # an error if they cannot be learned with
             return model
 
-        model = restore(path, {}, about, make)
+        model: Self = restore(path, {}, about, make)
         model._weights, model.history_ = weights, history
         model._longest, model._seen = about["longest"], about["seen"]
         model._rng = about["generator"]
