@@ -5,6 +5,7 @@ import inspect
 import math
 import pickle
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from widemargin.parameters import (
     uses_of_held_out,
 )
 from widemargin.structured import Parser, StructuredPerceptron, Tagger, Task
+from widemargin.structured.tasks import tagging
 
 NAN, INF = math.nan, math.inf
 NUMBERS = (check_positive, check_not_negative, check_fraction, check_probability, check_seconds)
@@ -479,3 +481,28 @@ def test_a_parameter_has_one_default():
                     defaults.setdefault(parameter.name, set()).add(repr(parameter.default))
     found = {name for name, values in defaults.items() if len(values) > 1}
     assert found == DIFFERENT_DEFAULTS.keys()
+
+
+@pytest.mark.parametrize("learner", [wm.PassiveAggressive, wm.LinearSVM, wm.KernelSVM])
+def test_numbers_of_every_type_are_numbers(learner):
+    X, y = np.eye(4), [0, 1, 0, 1]
+    found = [
+        learner(C=C, random_state=0).fit(X, y).decision_function(X).tolist()
+        for C in (0.5, Fraction(1, 2), np.float32(0.5), np.float64(0.5))
+    ]
+    assert all(one == found[0] for one in found)
+    for C in (10**400, True, "1", None):
+        with pytest.raises(ValueError, match="must be a positive number"):
+            learner(C=C).fit(X, y)
+
+
+def test_booleans_of_numpy_are_booleans():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    for value in (True, False):
+        one, other = (
+            wm.Perceptron(shuffle=kind(value), random_state=0).fit(X, y)
+            for kind in (bool, np.bool_)
+        )
+        assert one.coef_.tolist() == other.coef_.tolist()
+    with pytest.raises(ValueError, match=r"shuffle=np\.True_"):
+        wm.StructuredPerceptron(tagging.Tagging(["A"]), shuffle=np.True_).fit([["a"]], [("A",)])

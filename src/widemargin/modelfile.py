@@ -37,6 +37,7 @@ import numpy as np
 
 from widemargin import __version__
 from widemargin.errors import ModelFileError
+from widemargin.parameters import make_generator, plain
 from widemargin.stores.addresses import is_address, open_file, size_of, write_bytes
 from widemargin.threads import thread_count
 
@@ -75,9 +76,11 @@ MISFITS = (
 
 
 def write_model_file(path: str | os.PathLike[str], arrays: dict[str, Any], about: dict) -> None:
-    """Write arrays and a description atomically."""
-    versions = {"format": FORMAT, "widemargin": __version__}
-    described = json.dumps({**about, **versions}, ensure_ascii=False)
+    """Write arrays and a description atomically.
+
+    The description is in ASCII, because labels may hold half of a surrogate pair.
+    """
+    described = json.dumps({**about, "format": FORMAT, "widemargin": __version__})
     pieces = pack({**arrays, _SEAL: np.zeros(_SEAL_BYTES, np.uint8)}, {"model": described})
     digest = hashlib.sha256()
     for piece in pieces[:-1]:
@@ -423,6 +426,7 @@ def pack_value(value: Any) -> Any:
 
     A random generator, or any other object, cannot be stored and becomes None.
     """
+    value = plain(value)
     if isinstance(value, np.generic):
         return pack_value(value.item())
     if isinstance(value, np.ndarray):
@@ -435,7 +439,7 @@ def pack_value(value: Any) -> Any:
         return {"dict": [[pack_value(key), pack_value(item)] for key, item in value.items()]}
     if isinstance(value, bytes):
         return {"bytes": value.decode("latin-1")}
-    return value if isinstance(value, (str, int, float, bool, type(None))) else None
+    return value if isinstance(value, str | int | float | None) else None
 
 
 def pack_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -462,9 +466,16 @@ def unpack_value(packed: Any) -> Any:
 def unpack_params(packed: Mapping[str, Any]) -> dict[str, Any]:
     """Undo `pack_params`; an error if a parameter that every loaded model uses is invalid.
 
-    The others are validated when a training continues.
+    The others are validated when a training continues. Version 0.1 accepted whole floats as numbers
+    of threads, and did not look at seeds that it did not need; these become None.
     """
     params = {name: unpack_value(value) for name, value in packed.items()}
-    thread_count(params.get("n_jobs"))
-    np.random.default_rng(params.get("random_state"))
+    threads = params.get("n_jobs")
+    if isinstance(threads, float) and threads.is_integer():
+        threads = params["n_jobs"] = int(threads)
+    thread_count(threads)
+    try:
+        make_generator(params.get("random_state"))
+    except ValueError:
+        params["random_state"] = None
     return params

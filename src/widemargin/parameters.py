@@ -6,6 +6,7 @@ expected. Every error is a ValueError, which the shell program prints with exit 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -64,14 +65,19 @@ class _CanBeChecked(Protocol):
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number; infinity is one, booleans and NaN are not.
+    """Whether a value is a real number; infinity is one, booleans, NaN and 10**400 are not.
 
     Examples
     --------
     >>> is_number(2.5), is_number(True), is_number("2"), is_number(float("nan"))
     (True, False, False, False)
     """
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def is_whole(value: Any) -> bool:
@@ -238,6 +244,24 @@ def seconds_limit(max_seconds: float | None) -> float:
     return math.inf if max_seconds is None else float(max_seconds)
 
 
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Return the random generator of a seed, of a generator or, with None, an unpredictable one.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+    """
+    seed = random_state
+    if isinstance(seed, np.random.RandomState):
+        seed = seed.randint(2**31)
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        _refuse("random_state", random_state, "an integer of at least 0, a Generator or None")
+        raise
+
+
 def check_constant(name: str, value: Any, *words: str) -> None:
     """Reject a value other than True (1), False (none), a number, or one of the words.
 
@@ -379,9 +403,28 @@ def settings_from(kind: type[_Settings], params: Mapping[str, Any], **more: Any)
         The parameters; those that are not fields of `kind` are left out.
     """
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    settings = kind(**{**{name: params[name] for name in params if name in names}, **more})
+    given = {name: plain(params[name]) for name in params if name in names}
+    settings = kind(**{**given, **more})
     settings.check()
     return settings
+
+
+def plain(value: Any) -> Any:
+    """A boolean of numpy or a number as one of Python's own types; all else as it is.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> plain(np.True_), plain(Fraction(1, 2)), plain(np.float32(0.5)), plain("auto")
+    (True, 0.5, 0.5, 'auto')
+    """
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if not isinstance(value, Real) or isinstance(value, int | float):
+        return value
+    with contextlib.suppress(OverflowError):  # a fraction may be too large
+        return int(value) if isinstance(value, Integral) else float(value)
+    return value
 
 
 def refuse_unused(given: Mapping[str, Any], uses: Mapping[str, Use]) -> None:
@@ -519,7 +562,7 @@ def _refuse(name: str, value: Any, allowed: str, other: str = "") -> None:
 
 def _said(name: str, value: Any) -> str:
     """The parameter as the user would write it; numpy numbers look like Python numbers."""
-    return f"{name}={value.item() if isinstance(value, np.generic) else value!r}"
+    return f"{name}={value.item() if isinstance(value, np.number) else value!r}"
 
 
 def check_kinds(about: Mapping[str, Any], **kinds: Any) -> None:

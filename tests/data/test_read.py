@@ -886,3 +886,12 @@ def test_formats_that_do_not_do():
         format_of("a", b"some words\nmore words\n")
     with pytest.raises(ValueError, match="format='svm' is unknown; did you mean 'svmlight'"):
         ReadOptions(format="svm")
+
+
+@pytest.mark.parametrize("block", [1, 1 << 20])
+def test_rows_without_features(block, tmp_path):
+    path = tmp_path / "labels.svm"
+    path.write_text("1\n-1\n" * 5)
+    X, y = read(path)
+    assert X.shape == (10, 0)
+    assert y.tolist() == [1, -1] * 5

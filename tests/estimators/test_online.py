@@ -431,3 +431,50 @@ def test_a_threshold_decides_about_dicts_as_about_rows(threshold):
     rows.partial_fit(X[:1], y[:1])
     learned(stream, dicts[:1], labels[:1])
     assert [stream.predict_one(x) for x in dicts] == rows.predict(X).tolist()
+
+
+def test_a_refused_example_leaves_nothing_behind(tmp_path):
+    p = PassiveAggressive(fit_intercept=False)
+    p.learn_one({"a": 1.0}, 0).learn_one({"a": -1.0}, 1)
+    many = {f"n{j}": 1.0 for j in range(50)}
+    for bad, label in (
+        ({"b": 1.0, "c": 2.0, "d": None}, 1),
+        ({"b": 1.0, "c": "red", "d": np.nan}, 1),
+        (many, 3.5),
+        (many, None),
+        ({**many, "big": 1e200}, 2),  # its square is infinite
+    ):
+        with pytest.raises(DataError):
+            p.learn_one(bad, label)
+        assert p.predict_one({**many, "a": 1.0}) == 0
+        p.save(tmp_path / "p.wm")
+        assert load(tmp_path / "p.wm").predict_one({**many, "a": 1.0}) == 0
+    assert p.model_.feature_names == ["a"]
+    p.learn_one({**many, "a": 1.0}, 0)
+    assert p.n_features_in_ == 51
+
+
+def test_files_with_the_names_of_refused_examples_load(tmp_path):
+    p = Perceptron(fit_intercept=False).learn_one({"a": 1.0}, 0).learn_one({"a": -1.0}, 1)
+    p.model_.feature_names.append("b")
+    p.save(tmp_path / "p.wm")
+    again = load(tmp_path / "p.wm")
+    assert again.predict_one({"b": 1.0, "a": 1.0}) == 0
+    again.learn_one({"b": 1.0}, 1)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+def test_wider_numbers_in_later_calls(form, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    y = (X @ [1.0, 2.0, -1.0, 0.5] > 0).astype(int)
+    p = Perceptron(keep="vote", random_state=0)
+    p.partial_fit(form(X[:30].astype(np.float32)), y[:30], classes=[0, 1])
+    narrow = p.model_.state.start.astype(np.float32)
+    p.partial_fit(form(X[30:]), y[30:])
+    p.save(tmp_path / "p.wm")
+    p.model_.state.start = narrow  # as version 0.1 left it
+    p.save(tmp_path / "old.wm")
+    for name in ("p.wm", "old.wm"):
+        again = load(tmp_path / name)
+        assert again.decision_function(X).tolist() == p.decision_function(X).tolist()
+        again.partial_fit(form(X), y)

@@ -350,7 +350,6 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
         ("linear", {"chance": 1}),
         ("linear", {"threshold": 1.0}),  # of three classes
         ("linear", {"params": {"n_jobs": "2"}}),
-        ("linear", {"params": {"random_state": "seed"}}),
         ("sets", {"kind": ["eye", "<i8"]}),  # a function of scipy.sparse
         ("sets", {"kind": ["array", "O"]}),
         ("sets", {"kind": [["set"], "<i8"]}),

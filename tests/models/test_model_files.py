@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import signal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -301,3 +302,44 @@ def test_saving_through_a_link_replaces_what_it_points_to(tmp_path):
     learner.save(tmp_path / "link.wm")
     assert (tmp_path / "link.wm").is_symlink()
     widemargin.load(tmp_path / "link.wm")
+
+
+@pytest.mark.parametrize("learner", [Perceptron, widemargin.KernelSVM, widemargin.LinearSVM])
+def test_files_with_parameters_that_were_not_checked_load(learner, tmp_path):
+    y = np.arange(40) % 2
+    learner(n_jobs=2).fit(X, y).save(tmp_path / "model.wm")
+    arrays, about = read_model_file(tmp_path / "model.wm")
+    about["params"] |= {"n_jobs": 2.0, "random_state": -1}
+    write_model_file(tmp_path / "old.wm", arrays, about)
+    again = widemargin.load(tmp_path / "old.wm")
+    assert (again.n_jobs, again.random_state) == (2, None)
+    assert isinstance(again.n_jobs, int)
+    again.predict(X)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "abc"])
+@pytest.mark.parametrize("learner", [Perceptron, widemargin.KernelSVM, widemargin.Tagger])
+def test_seeds_that_are_none_are_refused(learner, seed):
+    words, tags = [["a", "b"]], [["X", "Y"]]
+    given = (words, tags) if learner is widemargin.Tagger else (X, np.arange(40) % 2)
+    with pytest.raises(ValueError, match=r"random_state=.* must be an integer"):
+        learner(random_state=seed).fit(*given)
+
+
+@pytest.mark.parametrize(
+    "labels", [[b"no", b"yes"], ["\udce9", "a"], [np.longdouble(1), np.longdouble(2)]], ids=repr
+)
+@pytest.mark.parametrize("learner", [Perceptron, widemargin.KernelSVM, widemargin.LinearSVM])
+def test_unusual_labels_come_back(learner, labels, tmp_path):
+    kind = object if isinstance(labels[0], str) else None
+    y = np.array(labels, kind)[np.arange(40) % 2]
+    fitted = learner(random_state=0).fit(X, y)
+    fitted.save(tmp_path / "model.wm")
+    again = widemargin.load(tmp_path / "model.wm")
+    assert again.predict(X).tolist() == fitted.predict(X).tolist()
+    assert repr(again.certificate_) == repr(fitted.certificate_)
+
+
+def test_numbers_of_other_types_are_saved(tmp_path):
+    Perceptron(rule="pa1", C=Fraction(1, 2)).fit(X, np.arange(40) % 2).save(tmp_path / "model.wm")
+    assert widemargin.load(tmp_path / "model.wm").C == 0.5

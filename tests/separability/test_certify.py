@@ -608,6 +608,83 @@ def test_no_bound_for_weighted_examples(learner, keep, tmp_path):
     assert not certify(equal, X, y).no_bound
 
 
+#: Two examples, and labels for the opposite of what separates them best.
+PAIR, RIGHT, WRONG = np.array([[1.0, 0.2], [-1.0, 0.2]]), np.array([1, 0]), np.array([0, 1])
+
+
+@pytest.mark.parametrize("how", [{}, {"eta": 1000.0}, {"rule": "pa"}, {"class_weight": {0: 9.0}}])
+@pytest.mark.parametrize("learner", [Perceptron, KernelPerceptron])
+def test_no_bound_if_parameters_changed_between_calls(learner, how, tmp_path):
+    plain = {"fit_intercept": False} if learner is Perceptron else {"kernel": "linear"}
+    p = learner(shuffle=False, **plain, **how)
+    p.partial_fit(PAIR, WRONG, classes=[0, 1])
+    p.set_params(**{name: learner().get_params()[name] for name in how})
+    for _ in range(5):
+        p.partial_fit(PAIR, RIGHT)
+    p.save(tmp_path / "p.wm")
+    for one in (p, load(tmp_path / "p.wm")):
+        found = certify(one, PAIR, RIGHT)
+        assert bool(found.no_bound) == bool(how)
+        assert (found.bound is None) == (found.hinge_bound is None) == bool(how)
+
+
+def test_no_bound_if_class_weights_of_single_examples_changed():
+    p = Perceptron(class_weight={0: 1000.0}, fit_intercept=False)
+    for x, y in zip(PAIR.tolist(), WRONG.tolist(), strict=True):
+        p.learn_one({"a": x[0], "b": x[1]}, y)
+    p.set_params(class_weight=None)
+    p.learn_one({"a": 1.0, "b": 0.2}, 1)
+    assert "weighted" in p.certificate_.no_bound
+
+
+def test_no_bound_after_a_warm_start():
+    p = Perceptron(warm_start=True, shuffle=False, fit_intercept=False, keep="vote")
+    assert not p.fit(PAIR, WRONG).certificate_.no_bound
+    found = certify(p.fit(PAIR, RIGHT), PAIR, RIGHT)
+    assert "start at zero" in found.no_bound
+    assert found.bound is found.hinge_bound is found.progress is None
+
+
+def test_no_bound_if_examples_were_drawn_in_some_calls_only():
+    X, y = blobs(apart=0.3)
+    p = Perceptron(shuffle="draw", random_state=0).partial_fit(X, y)
+    assert not p.set_params(shuffle="draw").partial_fit(X, y).certificate_.no_bound
+    assert "drawn" in p.set_params(shuffle=True).partial_fit(X, y).certificate_.no_bound
+
+
+@pytest.mark.parametrize("times", [1, 50])
+def test_hinge_bound_of_single_examples_that_come_again(times):
+    X, y = blobs(n=40, d=2, apart=0.3)
+    p = Perceptron()
+    for _ in range(times):
+        for x, label in zip(X.tolist(), y.tolist(), strict=True):
+            p.learn_one({"a": x[0], "b": x[1]}, label)
+    found = certify(p, X, y)
+    assert found.mistakes <= found.hinge_bound
+    assert (found.risk() is None) == (times > 1)
+    twice = Perceptron().partial_fit(np.vstack([X, X]), np.append(y, y))
+    found = certify(twice, X, y)
+    assert found.mistakes <= found.hinge_bound
+    assert found.risk() is None
+
+
+@pytest.mark.parametrize("learner", [Perceptron, KernelPerceptron])
+def test_rows_of_later_calls_have_numbers_of_their_own(learner, tmp_path):
+    X, y = blobs(apart=0.3)
+    half = np.repeat([0.0, 1.0], 30)
+    first = learner(keep="vote", random_state=0)
+    p = learner(keep="vote", random_state=0, validation=0.5, epochs=1, patience=None)
+    for one in (first.partial_fit(X, y, sample_weight=half), p.fit(X, y)):
+        before = len(one.log_)
+        one.save(tmp_path / "p.wm")
+        for each in (one, load(tmp_path / "p.wm")):
+            each.partial_fit(X[:30], y[:30])
+            later = {c.row for c in each.log_[before:]}
+            assert later
+            assert later <= set(range(60, 90))
+            assert certify(each, X, y).progress is None
+
+
 def test_risk_after_one_pass():
     X, y = blobs()
     found = certify(Perceptron(epochs=1, random_state=0).fit(X, y), X, y)

@@ -46,3 +46,19 @@ def test_no_bound_after_continuing_from_an_earlier_epoch(stopped):
     model, X, Y = stopped
     model.partial_fit(X, Y)
     assert "undone" in model.certificate(X=X, Y=Y).no_bound
+
+
+@pytest.mark.parametrize("how", [{"eta": 100.0}, {"rule": "pa"}])
+def test_no_bound_if_parameters_changed_between_calls(how, tmp_path):
+    X, Y = [[1.0], [-1.0]], [1, 0]
+    model = StructuredPerceptron(Signs(), log=True, **how).partial_fit(X, [0, 1])
+    assert bool(model.certificate_.no_bound) == ("rule" in how)
+    plain = StructuredPerceptron(Signs())
+    model.set_params(**{name: getattr(plain, name) for name in how})
+    model.save(tmp_path / "m.wm")
+    for one in (model, StructuredPerceptron.load(tmp_path / "m.wm")):
+        for _ in range(150):
+            one.partial_fit(X, Y)
+        found = one.certificate({"0 1": 1.0, "0 0": -1.0}, X, Y)
+        assert found.no_bound
+        assert found.bound is None

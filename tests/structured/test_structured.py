@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 import runpy
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -515,6 +516,52 @@ def test_saved_models_answer_the_same(keep, tmp_path):
         one.partial_fit(X[:5], Y[:5])
     assert again.last_weights_ == model.last_weights_
     assert len(again.history_) == len(model.history_)
+
+
+@pytest.mark.parametrize(
+    ("old", "now"), [(0, False), (1, False), (None, False), ("each", False), ("rows", "rows")]
+)
+def test_files_whose_order_was_not_validated_load(old, now, tmp_path):
+    StructuredPerceptron(Classes(), epochs=1).fit(*some_classes(3)).save(tmp_path / "new.wm")
+    arrays, about = read_model_file(tmp_path / "new.wm")
+    about["params"]["dict"] = [
+        [name, old if name == "shuffle" else value] for name, value in about["params"]["dict"]
+    ]
+    write_model_file(tmp_path / "old.wm", arrays, about)
+    found = StructuredPerceptron.load(tmp_path / "old.wm").shuffle
+    assert (found, type(found)) == (now, type(now))
+
+
+@pytest.mark.parametrize("how", [{"C": Fraction(1, 2), "rule": "pa1"}, {"eta": Fraction(1, 2)}])
+def test_fractions_as_parameters_come_back(how, tmp_path):
+    model = StructuredPerceptron(Classes(), epochs=1, **how).fit(*some_classes(3))
+    model.save(tmp_path / "m.wm")
+    again = StructuredPerceptron.load(tmp_path / "m.wm")
+    assert (again.C, again.eta) == (model.C, model.eta)
+
+
+@pytest.mark.parametrize(
+    "tags", [np.unique([0, 1]), [("a", 1), ("b", 2)], [None, "x"], [0.5, 1.5], [True, False]]
+)
+def test_tags_of_other_types(tags, tmp_path):
+    one, other = list(tags)
+    model = StructuredPerceptron(Tagging(tags), epochs=3)
+    model.fit([["a", "b"], ["b", "a"]], [(one, other), (other, one)]).save(tmp_path / "m.wm")
+    again = StructuredPerceptron.load(tmp_path / "m.wm")
+    assert again.predict_one(["a", "b"]) == (one, other)
+
+
+def test_tags_that_cannot_be_compared_are_refused():
+    with pytest.raises(ValueError, match="cannot be a list"):
+        Tagging([["N"], "V"])
+
+
+def test_held_out_examples_come_with_answers():
+    X, Y = some_classes(3)
+    with pytest.raises(ValueError, match="both X_val and Y_val"):
+        StructuredPerceptron(Classes()).fit(X, Y, X)
+    with pytest.raises(DataError, match="answers"):
+        StructuredPerceptron(Classes()).fit(X, Y, X, Y[:1])
 
 
 def test_parameters_that_cannot_be_used_are_not_saved(tmp_path):

@@ -196,6 +196,23 @@ def test_a_checkpoint_of_another_training_is_refused(often, tmp_path):
         Perceptron(random_state=2).fit(X, Y, checkpoint=tmp_path)
 
 
+def test_a_checkpoint_with_a_generator_and_held_out_examples(often, tmp_path):
+    def fit(seed=1, held_out=WORDS[:5]):
+        how = {"epochs": 3, "random_state": np.random.default_rng(seed)}
+        model = StructuredPerceptron(Tagging("ABC"), **how)
+        return model.fit(WORDS, TAGS, held_out, TAGS[: len(held_out)], checkpoint=tmp_path)
+
+    undisturbed = fit().weights_
+    often(2)
+    with pytest.raises(KilledError):
+        fit()
+    often(10**9)
+    for other in ({"seed": 2}, {"held_out": WORDS[:4]}):
+        with pytest.raises(ModelFileError, match="another training"):
+            fit(**other)
+    assert fit().weights_ == undisturbed
+
+
 def test_what_a_killed_process_left_behind_is_removed(tmp_path):
     checkpoints = Checkpoints(tmp_path, {})
     checkpoints.part("labels").write({}, {})

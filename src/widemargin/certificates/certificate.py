@@ -15,9 +15,6 @@ from widemargin.markup.brief import brief_repr
 from widemargin.markup.charts import Curve, line_chart
 from widemargin.markup.html import Markup, ShownAsLines, fragment, lines_of, tag
 
-#: Why no theorem bounds the mistakes of a training that continued after early stopping.
-BRANCHED = "training went on from the weights of an earlier epoch, after mistakes that were undone"
-
 
 class Bracket(NamedTuple):
     """A lower and an upper bound on a number."""

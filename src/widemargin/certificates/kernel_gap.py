@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificates.gap import relative
+from widemargin.modelfile import pack_value, unpack_value
 from widemargin.parameters import check_counts, check_kinds
 
 
@@ -117,9 +118,7 @@ class KernelCertificate:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, for JSON."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
-        found["labels"] = [
-            label.item() if isinstance(label, np.generic) else label for label in self.labels
-        ]
+        found["labels"] = pack_value(list(self.labels))
         found["parts"] = [part.to_dict() for part in self.parts]
         found["low_rank"] = None if self.low_rank is None else asdict(self.low_rank)
         return found
@@ -140,7 +139,7 @@ class KernelCertificate:
         return cls(
             **{
                 **found,
-                "labels": tuple(found["labels"]),
+                "labels": tuple(unpack_value(found["labels"])),
                 "parts": parts,
                 "low_rank": low_rank,
             }

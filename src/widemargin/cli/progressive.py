@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.certificates.theorem import WEIGHTED
 from widemargin.cli.ask import Question
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Labels
@@ -98,7 +99,7 @@ class Progressive:
             counts.examples,
         )
         stopped = "interrupted" if self.interrupted else "epochs"
-        more = History([row], stopped, weighted=self._weighted)
+        more = History([row], stopped, no_bound=WEIGHTED if self._weighted else "")
         history = self._model.history.copy()
         history.extend_by_call(more)
         learned = replace(

@@ -17,7 +17,7 @@ from widemargin.cli.ask import Question
 from widemargin.cli.linear import settings_of
 from widemargin.cli.options import refuse_to_overwrite
 from widemargin.cli.progressive import Progressive, refuse_predictions
-from widemargin.data.datasets import Classes, read_all
+from widemargin.data.datasets import Classes, Encoded, read_all
 from widemargin.errors import DataError, DataWarning
 from widemargin.markup.words import several
 from widemargin.modelfile import learner_of
@@ -26,8 +26,9 @@ from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
 from widemargin.models.threshold import kept_threshold, say_threshold
 from widemargin.online.fit import fit_linear, make_room
+from widemargin.online.orders import generator_of
+from widemargin.parameters import make_generator
 from widemargin.structured.registry import SENTENCE_LEARNERS
-from widemargin.training.history import History
 from widemargin.training.progress import watched
 
 #: The largest number of new classes that are named.
@@ -52,11 +53,9 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
         with progressive.heeding_interrupts():
             return _answer_and_learn(progressive, target, given, began)
     classes = Classes(model.classes)
-    data = read_all(question.files, encoder, classes, learn=True, observe=False)
-    if data is None or np.any(data.codes < 0):
-        raise DataError(f"{', '.join(files)}: every example needs a label to learn from")
+    data = _read_labelled(question, encoder, classes)
     rows = data.rows.with_bias(model.bias)
-    state, before = model.state, model.state.seen
+    state, history = model.state, model.history.copy()
     make_room(state, model.classes, classes.values, rows, settings, rng)
     with watched(False if given["quiet"] or given["as_json"] else None, settings.epochs) as watch:
         state, more = fit_linear(
@@ -67,15 +66,16 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
             rng,
             state=state,
             sample_weight=data.weights,
-            first_row=before,
+            first_row=history.number_rows(rows.n, state.seen),
             watch=watch,
         )
+        history.extend_by_call(more)
         learned = replace(
             model,
             classes=classes.values,
             state=state,
             keep=settings.keep,
-            history=_with_more(model.history, more),
+            history=history,
             generator_state=rng.bit_generator.state,
             threshold=kept_threshold(model, classes.values),
         )
@@ -97,6 +97,15 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     return 130 if watch.interrupted else 0
 
 
+def _read_labelled(question: Question, encoder: Any, classes: Classes) -> Encoded:
+    """All examples; an error if one has no label."""
+    data = read_all(question.files, encoder, classes, learn=True, observe=False)
+    if data is None or np.any(data.codes < 0):
+        paths = ", ".join(question.files.paths)
+        raise DataError(f"{paths}: every example needs a label to learn from")
+    return data
+
+
 def _refuse_texts(given: Mapping[str, Any], encoder: Any) -> None:
     """Raise an error for --text if the texts are not in a column of a table."""
     if given.get("text") and encoder.kind == "text":
@@ -105,19 +114,11 @@ def _refuse_texts(given: Mapping[str, Any], encoder: Any) -> None:
         )
 
 
-def _with_more(history: History, more: History) -> History:
-    """The history followed by more epochs."""
-    history = history.copy()
-    history.extend_by_call(more)
-    return history
-
-
 def _generator_of(model: LinearModel) -> np.random.Generator:
     """The random generator as the model's training left it."""
-    rng = np.random.default_rng(model.params.get("random_state"))
     if model.generator_state is not None:
-        rng.bit_generator.state = model.generator_state
-    return rng
+        return generator_of(model.generator_state)
+    return make_generator(model.params.get("random_state"))
 
 
 def _answer_and_learn(

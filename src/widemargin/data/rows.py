@@ -360,7 +360,7 @@ class Stack:
 
     def _append(self, values: np.ndarray, indices: np.ndarray, ends: np.ndarray, rows: int) -> None:
         if self._n == 0 and self._filled == 0:
-            self._values, self._indices = values[:0], indices[:0]
+            self._values, self._indices = np.empty(0, values.dtype), np.empty(0, indices.dtype)
             self._starts = np.zeros(1, np.uint64)
         filled, n = self._filled + len(values), self._n + rows
         known, lines = self._reserved

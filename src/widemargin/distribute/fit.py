@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.certificates.theorem import WEIGHTED
 from widemargin.data.rows import Rows
 from widemargin.distribute.engine import Engine
 from widemargin.distribute.loading import Demands, Ready, Tick, load_partitions
@@ -193,6 +194,6 @@ class MixedFit(PartitionFit):
             checkpoints=checkpoints,
         )
         history = run.finish()
-        history.weighted = any(fact.weighted for fact in ready.facts)
+        history.depart(WEIGHTED if any(fact.weighted for fact in ready.facts) else "")
         self.engine.release(ready.loaded)
         return state, history

@@ -40,7 +40,7 @@ from widemargin.parameters import (
 )
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
-from widemargin.training.checkpoints import digest_of, open_checkpoints
+from widemargin.training.checkpoints import as_text, digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 
@@ -291,7 +291,7 @@ class Distributed(NamedParameters):
 
     def _task(self, learner: Any, source: Source) -> dict[str, Any]:
         """Describe the training, so that only a checkpoint of the same training is resumed."""
-        params = {name: repr(value) for name, value in learner.get_params(deep=False).items()}
+        params = as_text(learner.get_params(deep=False))
         return {
             "learner": [type(learner).__name__, params],
             "mix": self.mix,

@@ -15,7 +15,7 @@ from widemargin.estimators.multilabel import is_multilabel, subset_accuracy
 from widemargin.evaluate.ranking import Choice, choose_threshold
 from widemargin.evaluate.thresholds import Aim, read_aim
 from widemargin.models.threshold import with_threshold
-from widemargin.parameters import NamedParameters, refuse_unknown
+from widemargin.parameters import NamedParameters, make_generator, refuse_unknown
 from widemargin.training.history import History
 
 #: How to allow more time, by the reason why the training of an SVM stopped.
@@ -183,10 +183,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
 
     def _generator(self) -> np.random.Generator:
         """A random generator seeded by `random_state`."""
-        seed = self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = seed.randint(2**31)
-        return np.random.default_rng(seed)
+        return make_generator(self.random_state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

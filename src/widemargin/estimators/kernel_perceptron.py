@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.certificate import RunCertificate
+from widemargin.certificates.theorem import departure_between
 from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
 from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
@@ -29,7 +30,7 @@ from widemargin.online.orders import Shuffle
 from widemargin.online.rules import Eta
 from widemargin.parameters import changed, refuse_unused, settings_from
 from widemargin.separability.kernel_trainings import begin_kernel_run
-from widemargin.training.checkpoints import digest_of, open_checkpoints
+from widemargin.training.checkpoints import as_text, digest_of, open_checkpoints
 from widemargin.training.progress import watched
 
 
@@ -239,15 +240,13 @@ class KernelPerceptron(KernelAnswers):
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
         if first or "_rng" not in vars(self):
             self._rng = self._generator()
+        before = None if first else self.model_
         model = fit_kernel_perceptron(
-            X,
-            known,
-            codes,
-            settings,
-            self._rng,
-            sample_weight=sample_weight,
-            before=None if first else self.model_,
+            X, known, codes, settings, self._rng, sample_weight=sample_weight, before=before
         )
+        if before is not None:
+            now = self.get_params(deep=False)
+            model.history.depart(departure_between(before.rule, before.params, now))
         self._adopt(model)
         return self
 
@@ -262,7 +261,7 @@ class KernelPerceptron(KernelAnswers):
 
     def _task(self, X: Any, codes: np.ndarray, X_val: Any) -> dict[str, Any]:
         """Describe the training, so that only a checkpoint of the same training is resumed."""
-        params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        params = as_text(self.get_params(deep=False))
         parts = [codes]
         for given in (X, X_val):
             if scipy.sparse.issparse(given):

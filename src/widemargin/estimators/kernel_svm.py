@@ -175,6 +175,7 @@ class KernelSVM(KernelAnswers):
         check_classes(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+        rng = self._generator()
         examples = X if self._takes_objects(X) or callable(self.kernel) else Rows.of(X, bias=0.0)
         if isinstance(X, np.ndarray) and self.kernel == "rbf" and len(classes) == 2:
             compile_ahead("KernelSVM")
@@ -184,7 +185,7 @@ class KernelSVM(KernelAnswers):
                 classes,
                 codes,
                 settings,
-                self._generator() if self.validation else None,
+                rng if self.validation else None,
                 sample_weight=sample_weight,
                 start=self._start(classes, codes),
                 watch=watch,

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.certificate import RunCertificate
+from widemargin.certificates.theorem import STARTED, departure_between
 from widemargin.data.encode.labels import (
     check_labels,
     classes_and_codes,
@@ -46,7 +47,7 @@ from widemargin.online.state import State
 from widemargin.parameters import changed, check_choice, refuse_unused, settings_from
 from widemargin.separability.linear_trainings import begin_run
 from widemargin.threads import thread_count
-from widemargin.training.checkpoints import digest_of, open_checkpoints
+from widemargin.training.checkpoints import as_text, digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 
@@ -176,9 +177,9 @@ class LinearLearner(LinearAnswers):
                 watch=watch,
                 checkpoints=checkpoints,
             )
-        kept = self._kept_threshold(classes) if again else 0.0
-        model = self._model(classes, state, history, settings, rng, bias=rows.bias, threshold=kept)
-        self._adopt(model, rng)
+        more = {"bias": rows.bias, "threshold": self._kept_threshold(classes) if again else 0.0}
+        history.depart(STARTED if again else "")
+        self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
         if watch.interrupted:
             raise KeyboardInterrupt
         return self
@@ -226,9 +227,17 @@ class LinearLearner(LinearAnswers):
             rng = self._rng
             state = self._state_for(rows, known, settings)
             rows = rows.widened(state.width)
+        number = history.number_rows(rows.n, state.seen)
         if len(known) > 1:
             learned = fit_more(
-                rows, known, codes, settings, rng, state=state, sample_weight=sample_weight
+                rows,
+                known,
+                codes,
+                settings,
+                rng,
+                state=state,
+                sample_weight=sample_weight,
+                first_row=number,
             )
             history.extend_by_call(learned)
         else:
@@ -341,8 +350,11 @@ class LinearLearner(LinearAnswers):
 
         Always copying it would make each call more expensive than the one before.
         """
-        history = self.model_.history
-        return history.copy() if vars(self).get("_shared") else history
+        model = self.model_
+        history = model.history.copy() if vars(self).get("_shared") else model.history
+        now = self.get_params(deep=False)
+        history.depart(departure_between(model.rule, model.params, now))
+        return history
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """Validate X (an array or CSR matrix) and y (an array) as scikit-learn does."""
@@ -413,7 +425,7 @@ class LinearLearner(LinearAnswers):
         start: State | None,
     ) -> dict[str, Any]:
         """Describe the training, so that only a checkpoint of the same training is resumed."""
-        params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        params = as_text(self.get_params(deep=False))
         asked = () if held_out is None else (*held_out.rows.stored, held_out.y)
         parts = (*rows.stored, codes, sample_weight, *asked, None if start is None else start.W)
         arrays = [part for part in parts if isinstance(part, np.ndarray)]

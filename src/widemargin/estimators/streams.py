@@ -56,7 +56,13 @@ class StreamLearner(LinearLearner):
                 return self
             except (KeyError, TypeError, AttributeError):  # a new label, or not a label or dict
                 pass
-        self._learn_unprepared(x, y)
+        known = len(self._features.names) if "_features" in vars(self) else 0
+        try:
+            self._learn_unprepared(x, y)
+        except BaseException:
+            if known:
+                self._features.forget_from(known)
+            raise
         self._ready = ready = self._prepare()
         if ready is not None:
             ready.remember(y)
@@ -135,27 +141,28 @@ class StreamLearner(LinearLearner):
         if "model_" not in vars(self):
             refuse_unused(changed(settings), uses_of_rule(settings.rule))
             self._refuse_balanced("learn_one")
+            classes, codes = encode_labels(label)
             self._features = NamedFeatures()
             rows = self._row(x, learn=True)
-            classes, codes = encode_labels(label)
             rng, history = self._generator(), History()
             state = begin(rows, 1, settings, rng)
         elif not self.model_.by_name:
             raise ValueError("this learner was trained on arrays; continue with partial_fit")
         else:
             self._refuse_balanced("learn_one")
-            rows = self._row(x, learn=True)
             classes, codes = self._known_classes(label)
+            rows = self._row(x, learn=True)
             rng, history = self._rng, self._own_history()
             room = rows.width
             if room > self.model_.state.width:
                 room *= 2  # so that the amortised cost of growing is no more than that of learning
             state = self._state_for(rows.widened(room), classes, settings)
         price = prices(classes, codes, settings.class_weight, None, in_stream=True)
+        number = history.number_rows(1, state.seen)
         if len(classes) == 1:
             state.pass_over(1)
         elif price is None or price[0] > 0.0:  # examples with weight 0 are skipped
-            window = Window(rows, codes, price, rows.everything, state.seen)
+            window = Window(rows, codes, price, rows.everything, number)
             _count(history, learn_once(window, state, settings), state.seen)
         self.n_features_in_ = rows.width
         more = {
@@ -202,5 +209,6 @@ def _count(history: History, tallies: Sequence[Tally], seen: int) -> None:
             mistakes=so_far.mistakes + int(mistakes),
             updates=so_far.updates + int(updates),
             loss=so_far.loss + (loss - so_far.loss) / seen,
+            examples=seen,
         )
     )

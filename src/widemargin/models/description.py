@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from widemargin.modelfile import unpack_strings
+from widemargin.online.state import State
 from widemargin.parameters import check_kinds
 
 
@@ -18,3 +22,20 @@ def check_description(about: Mapping[str, Any], classes: int) -> None:
     check_kinds(about, joint=bool, logged=bool, names=bool, params=dict)
     if known["threshold"] and classes != 2:
         raise ValueError(f"a threshold for {classes} classes")
+
+
+def read_names(
+    arrays: dict[str, np.ndarray], about: Mapping[str, Any], state: State
+) -> list[str] | None:
+    """The names of the columns of a linear model, if it has any.
+
+    Version 0.1 kept the names of examples that `learn_one` had refused: they get weights of zero.
+    """
+    if not about["names"]:
+        return None
+    names = list(unpack_strings("names", arrays))
+    if len(names) > state.width:
+        if not about["by_name"]:
+            raise ValueError(f"{len(names)} names for {state.width} columns")
+        state.widen(len(names))
+    return names

@@ -28,7 +28,7 @@ from widemargin.modelfile import (
     unpack_params,
     unpack_strings,
 )
-from widemargin.models.description import check_description
+from widemargin.models.description import check_description, read_names
 from widemargin.models.explanation import Explanation, Reason
 from widemargin.models.threshold import say_threshold
 from widemargin.online.orders import unpack_state
@@ -410,9 +410,7 @@ class LinearModel(SavedModel):
         check_kinds(about, bias=float, by_name=bool)
         state = State.of(arrays, about["bias"], about["joint"], about["logged"])
         state.check_use(len(classes), about["keep"])
-        names = unpack_strings("names", arrays) if about["names"] else None
-        if names is not None and len(names) > state.width:
-            raise ValueError(f"{len(names)} names for {state.width} columns")
+        names = read_names(arrays, about, state)
         worth = about.get("certificate")
         return cls(
             classes=classes,

@@ -86,7 +86,8 @@ def make_room(
     if settings.keep == "average" and not len(state.U):
         raise ValueError("keep='average' cannot continue a training that kept no average")
     if rows.dtype != state.W.dtype:
-        state.W = state.W.astype(np.promote_types(rows.dtype, state.W.dtype))
+        kind = np.promote_types(rows.dtype, state.W.dtype)
+        state.W, state.start = state.W.astype(kind), state.start.astype(kind)
     if len(before) == 1 and len(classes) > 2:  # nothing was learned yet
         seen = state.seen
         wide = rows.widened(max(rows.width, state.width))
@@ -161,6 +162,7 @@ def fit_more(
     *,
     state: State,
     sample_weight: np.ndarray | None = None,
+    first_row: int = 0,
 ) -> History:
     """Continue a training with one epoch over more rows, which changes `state` in place.
 
@@ -179,12 +181,12 @@ def fit_more(
             rng,
             state=state,
             sample_weight=price,
-            first_row=state.seen,
+            first_row=first_row,
         )[1]
     which = to_learn_from(rows.everything, price)
     rows.check_scale()
     order = which if len(which) == 1 else next(orders(which, settings.shuffle, rng))
-    return learn_few(Window(rows, codes, price, order, state.seen), state, settings)
+    return learn_few(Window(rows, codes, price, order, first_row), state, settings)
 
 
 def check_classes(classes: np.ndarray) -> None:
@@ -237,7 +239,7 @@ def class_weights(labels: Sequence[Any], class_weight: Mapping[Any, float]) -> n
     """The weight of each label; 1 unless the dict names it."""
     try:
         weight_of = np.array([float(class_weight.get(label, 1.0)) for label in labels])
-    except (AttributeError, TypeError, OverflowError):
+    except (AttributeError, TypeError, ValueError, OverflowError):
         raise ValueError(
             f"class_weight={class_weight!r:.50} must be a dict of numbers, 'balanced' or None"
         ) from None

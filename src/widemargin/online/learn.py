@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.certificates.theorem import WEIGHTED
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError, NotSeparableWarning
 from widemargin.loops.linear.passes import Log, Tally
@@ -75,7 +76,8 @@ def learn(
         checkpoints=checkpoints,
     )
     history = run.finish()
-    history.weighted = training.weighted
+    history.rows = training.rows
+    history.depart(WEIGHTED if training.weighted else "")
     return history
 
 
@@ -116,7 +118,9 @@ def learn_few(window: Window, state: State, settings: Settings) -> History:
     )
     nothing_to_do = counts.updates == 0
     stopped = reason_to_stop(counts.mistakes, nothing_to_do, change, settings.tol)
-    return History([row], stopped or "epochs", weighted=window.is_weighted)
+    no_bound = WEIGHTED if window.is_weighted else ""
+    end = window.first_row + window.rows.n
+    return History([row], stopped or "epochs", no_bound=no_bound, rows=end)
 
 
 def distance_moved(before: np.ndarray | None, state: State) -> float | None:
@@ -150,6 +154,8 @@ class LinearTraining(Training):
         For every epoch, the corrections that are not yet in the log of the state.
     weighted : bool
         Whether some examples have other weights than the rest.
+    rows : int
+        The number of the row after the last one.
     """
 
     def __init__(
@@ -168,7 +174,7 @@ class LinearTraining(Training):
         self.place = Place(generator_states={"run": rng.bit_generator.state})
         self.before: np.ndarray | None = None
         self.logs: list[list[Log]] = []
-        self.weighted = False
+        self.weighted, self.rows = False, 0
         self._pace = Pace()
         self._ready = ReadyRows()
         if examples.whole is not None:  # now, as its weights are compared with later ones
@@ -207,6 +213,7 @@ class LinearTraining(Training):
     def _learn_from(self, window: Window, counts: Counts) -> Generator[float, None, None]:
         place, settings = self.place, self.settings
         self.weighted = self.weighted or window.is_weighted
+        self.rows = max(self.rows, window.first_row + window.rows.n)
         prepared = self._prepare(window, self.state)
         passes = passes_over(prepared, self.state, settings.step, settings.batch_size)
         until_row = (lambda: max(1, self.every - counts.examples)) if self.every else None
@@ -342,6 +349,7 @@ class LinearTraining(Training):
             "logs": [[len(log.example) for log in epoch] for epoch in self.logs],
             "cycles": None if self.cycles is None else self.cycles.about(),
             "weighted": self.weighted,
+            "rows": self.rows,
         }
         arrays = {} if self.before is None else {"before": self.before}
         flat = [log for epoch in self.logs for log in epoch]
@@ -355,12 +363,14 @@ class LinearTraining(Training):
         self.state.check_keep(self.settings.keep)
         whole = self.examples.whole
         check_kinds(about, weighted=bool)
+        check_counts(about, "rows")
         place = dict(zip(("window", "rows", "done"), about["place"], strict=True))
         check_counts(place, *place)
         others = () if whole is not None else ("window",)
         states = read_states(about["generators"], self.rng, *others)
         self.place = Place(**place, generator_states=states)
-        self.before, self.weighted = arrays.get("before"), about["weighted"]
+        self.before = arrays.get("before")
+        self.weighted, self.rows = about["weighted"], about["rows"]
         if self.before is not None and (self.before.ndim != 2 or not self.before.size):
             raise ValueError(f"weights have the shape {self.before.shape}")
         # The entries of a stream refer to a window that is read again, and are checked against it

@@ -203,7 +203,9 @@ class OneByOne:
     def write_down(self) -> None:
         """Bring the history up to date with what was learned."""
         mistakes, updates, loss = self._totals.tolist()
-        row = self._row._replace(mistakes=int(mistakes), updates=int(updates), loss=loss)
+        row = self._row._replace(
+            mistakes=int(mistakes), updates=int(updates), loss=loss, examples=self.state.seen
+        )
         self._history.epochs[-1:] = [row]
         self.ahead = False
 

@@ -94,7 +94,7 @@ def make_rule(
         raise ValueError(
             f"eta={eta0:g} times l2={l2:g} must be less than 1/2, or weights change sign"
         )
-    return _RULES[name](C, target)._replace(
+    return _RULES[name](float(C), float(target))._replace(
         eta=eta0, power=float(power), l2=float(l2), ties=ties == "mistake"
     )
 

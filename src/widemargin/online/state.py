@@ -226,6 +226,8 @@ class State:
             columns,
             1.0 if "eta" not in arrays else arrays["eta"].item(),
         )
+        if found.start.dtype == np.float32:  # as version 0.1 left it when W became float64
+            found.start = found.start.astype(np.promote_types(found.start.dtype, found.W.dtype))
         found._check()
         return found
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificates.certificate import (
-    BRANCHED,
     Certificate,
     RunCertificate,
     mistake_bound,
 )
+from widemargin.certificates.theorem import BRANCHED, departure
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.kernels.points import points_of
@@ -95,14 +95,8 @@ def length_of(model: KernelModel, X: Any) -> float:
 
 def _why_no_bound(model: KernelModel) -> str:
     """Return why the mistake bound does not apply to this training; empty if it does."""
-    params = model.params
-    conditions = (
-        (model.rule == "perceptron", f"the rule is {model.rule!r}, not 'perceptron'"),
-        (isinstance(params.get("eta", 1.0), (int, float)), "the step size changed"),
-        (params.get("class_weight") is None, "the classes were weighted"),
-        (not model.history.weighted, "the examples were weighted"),
-        (params.get("budget") is None, "examples were forgotten to keep within a budget"),
-        (len(model.classes) <= 2, "it is known only for two classes"),
-        (not model.history.branched(int(model.count) - 1), BRANCHED),
-    )
-    return next((reason for held, reason in conditions if not held), "")
+    if reason := departure(model.rule, model.params) or model.history.no_bound:
+        return reason
+    if len(model.classes) > 2:
+        return "it is known only for two classes"
+    return BRANCHED if model.history.branched(int(model.count) - 1) else ""

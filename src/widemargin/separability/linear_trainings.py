@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificates.certificate import (
-    BRANCHED,
     Bracket,
     Certificate,
     RunCertificate,
     mistake_bound,
 )
+from widemargin.certificates.theorem import BRANCHED, departure
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
@@ -36,17 +36,9 @@ NO_THEOREM = (
 
 def why_no_bound(model: LinearModel) -> str:
     """Return why the mistake bound does not apply to this training; empty if it does."""
-    params = model.params
-    start = params.get("start", "zero")
-    # The conditions of the theorem (L20), each with the message for when it does not hold.
+    if reason := departure(model.rule, model.params) or model.history.no_bound:
+        return reason
     conditions = (
-        (model.rule == "perceptron", f"the rule is {model.rule!r}, not 'perceptron'"),
-        (isinstance(start, str) and start == "zero", "the weights did not start at zero"),
-        (isinstance(params.get("eta", 1.0), (int, float)), "the step size changed"),
-        (params.get("batch", 1) == 1, "several examples corrected the weights at once"),
-        (not params.get("l2", 0.0), "the weights were penalised"),
-        (params.get("class_weight") is None, "the classes were weighted"),
-        (not model.history.weighted, "the examples were weighted"),
         (
             len(model.classes) <= 2 or model.state.joint,
             "each class was learned against the rest, in a separate run",
@@ -173,12 +165,16 @@ def trials_of(rows: np.ndarray | None, n: int, history: History, drawn: bool) ->
     # In a call of its own, the same example has another row number.
     if rows is not None and not history.went_back and np.all(rows < n):
         return np.bincount(rows, minlength=n).astype(np.float64)
-    return np.full(n, float(history.mistakes if drawn else history.epochs_run))
+    often = drawn or history.may_repeat(n)
+    return np.full(n, float(history.mistakes if often else history.epochs_run))
 
 
 def learned_from(n: int, history: History, drawn: bool) -> int | None:
-    """Return how many of n examples the first epoch learned from: not those held out."""
-    return None if drawn else history.examples_per_epoch or n
+    """Return how many of n examples the first epoch learned from: not those held out.
+
+    None if it may have learned from one several times.
+    """
+    return None if drawn or history.may_repeat(n) else history.examples_per_epoch or n
 
 
 def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:

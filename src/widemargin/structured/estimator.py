@@ -10,6 +10,7 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.markup.brief import brief
 from widemargin.parameters import NamedParameters, changed
 from widemargin.structured.sentence_training import Spread
+from widemargin.training.checkpoints import as_text
 from widemargin.training.history import History
 
 
@@ -58,7 +59,7 @@ class StructuredEstimator(NamedParameters, _Parameters):
 
     def _written(self) -> dict[str, str]:
         """The parameters as text, to recognise the same training when it is resumed."""
-        told = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        told = as_text(self.get_params(deep=False))
         return told if self._spread is None else {**told, "spread": repr(self._spread.about)}
 
     def __sklearn_is_fitted__(self) -> bool:

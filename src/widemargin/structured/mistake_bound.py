@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import (
-    BRANCHED,
-    Bracket,
-    RunCertificate,
-    mistake_bound,
-)
+from widemargin.certificates.certificate import Bracket, RunCertificate, mistake_bound
+from widemargin.certificates.theorem import BRANCHED
 from widemargin.structured.task import Task, count_features
 from widemargin.structured.weights import Weights, difference_of, dot, norm
 from widemargin.training.history import History

@@ -11,8 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
+from widemargin.certificates.theorem import STEPS
 from widemargin.errors import DataError
-from widemargin.modelfile import pack_value, restore
+from widemargin.modelfile import pack_value, restore, unpack_value
 from widemargin.online.orders import SHUFFLES, EpochOrders, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS
@@ -24,6 +25,7 @@ from widemargin.parameters import (
     check_patience,
     check_seconds,
     check_whole,
+    make_generator,
     refuse_unused,
     seconds_limit,
     uses_of_held_out,
@@ -36,7 +38,7 @@ from widemargin.structured.task import Score, Task, count_features
 from widemargin.structured.task_file import read_task_model, write_task_model
 from widemargin.structured.training import StructuredSettings, StructuredTraining
 from widemargin.structured.weights import StructuredCorrection, Weights
-from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
+from widemargin.training.checkpoints import Checkpoints, as_text, digest_of, open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 from widemargin.training.run import Run, Stops
@@ -145,6 +147,7 @@ class StructuredPerceptron(StructuredEstimator):
         self._rng: np.random.Generator | None = None
         self._longest = 0.0
         self._seen = 0
+        self._eta: Eta = self.eta
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._seen > 0 or bool(self._weights.start)
@@ -201,18 +204,22 @@ class StructuredPerceptron(StructuredEstimator):
         settings = self._settings()
         refuse_unused(changed(self), self._uses(held_out=X_val is not None))
         examples = _paired(X, Y)
-        self._rng = np.random.default_rng(self.random_state)
+        self._rng = make_generator(self.random_state)
         which, held_out = self._hold_out(examples, X_val, Y_val)
         start = {name: weight for name, weight in self._weights.start.items() if weight}
         self._weights = Weights(dict(start), start=start)
         self.history_, self._longest, self._seen = History(), 0.0, 0
-        with open_checkpoints(checkpoint, partial(self._task, *examples, which)) as checkpoints:
+        task = partial(self._task, examples, which, held_out)
+        with open_checkpoints(checkpoint, task) as checkpoints:
             return self._learn(settings, examples, which, held_out, self.epochs, checkpoints)
 
-    def _task(self, X: list[Any], Y: list[Any], which: np.ndarray) -> dict[str, Any]:
+    def _task(
+        self, examples: _Examples, which: np.ndarray, held_out: _Examples | None
+    ) -> dict[str, Any]:
         """Identify the training, so that only its own checkpoints are resumed."""
-        params = {name: repr(value) for name, value in self._settable().items()}
-        return {"learner": ["StructuredPerceptron", params], "examples": digest_of(X, Y, which)}
+        params = as_text(self._settable())
+        parts = (*examples, which, *(held_out or ()))
+        return {"learner": ["StructuredPerceptron", params], "examples": digest_of(*parts)}
 
     def _settable(self) -> dict[str, Any]:
         """All parameters except the task."""
@@ -224,7 +231,7 @@ class StructuredPerceptron(StructuredEstimator):
         """Continue learning with one epoch over more examples."""
         settings, examples = self._settings(), _paired(X, Y)
         if self._rng is None:
-            self._rng = np.random.default_rng(self.random_state)
+            self._rng = make_generator(self.random_state)
         return self._learn(settings, examples, _all_of(examples), None, 1)
 
     def _hold_out(
@@ -232,8 +239,10 @@ class StructuredPerceptron(StructuredEstimator):
     ) -> tuple[np.ndarray, _Examples | None]:
         """The places of the examples to learn from, and the held-out examples, if any."""
         which = _all_of(examples)
+        if (X_val is None) != (Y_val is None):
+            raise ValueError("give both X_val and Y_val, or neither")
         if X_val is not None:
-            return which, (list(X_val), list(Y_val))
+            return which, _paired(X_val, Y_val)
         if not self.validation:
             return which, None
         assert self._rng is not None
@@ -255,6 +264,10 @@ class StructuredPerceptron(StructuredEstimator):
     ) -> Self:
         """Learn from examples, continuing from the weights so far."""
         assert self._rng is not None
+        self.history_.depart(self._without_bound())
+        if self._seen and self._eta != self.eta:
+            self.history_.depart(STEPS)
+        self._eta = self.eta
         orders = EpochOrders(which, self.shuffle, self._rng)
         training = StructuredTraining(
             self.task, self._weights, settings, examples, orders, held_out
@@ -390,7 +403,7 @@ class StructuredPerceptron(StructuredEstimator):
             self._weights,
             self.history_,
             self._longest,
-            self._without_bound(),
+            self.history_.no_bound or self._without_bound(),
             separator,
             list(zip(X, Y, strict=True)),
         )
@@ -425,6 +438,7 @@ class StructuredPerceptron(StructuredEstimator):
             "seen": self._seen,
             "count": self._weights.count,
             "generator": None if rng is None else pack_value(rng.bit_generator.state),
+            "eta": pack_value(self._eta),
         }
         write_task_model(path, self.task, self._weights, params, self.history_, about)
 
@@ -445,6 +459,7 @@ class StructuredPerceptron(StructuredEstimator):
         def make(*_: Any) -> Any:
             model = cls(task, **params)
             model._settings()  # an error if they cannot be learned with
+            model._eta = unpack_value(about["eta"]) if "eta" in about else model.eta
             return model
 
         model: Self = restore(path, {}, about, make)

@@ -19,7 +19,7 @@ from widemargin.modelfile import (
     unpack_value,
     write_model_file,
 )
-from widemargin.online.orders import generator_of
+from widemargin.online.orders import SHUFFLES, generator_of
 from widemargin.parameters import check_counts, check_kinds
 from widemargin.structured.task import Task
 from widemargin.structured.weights import Weights
@@ -100,6 +100,9 @@ def _renamed(params: Mapping[str, Any]) -> dict[str, Any]:
     found = {_NEW_NAMES.get(name, name): value for name, value in params.items()}
     if found.get("update") == "standard":
         found["update"] = "whole"
+    shuffle = found.get("shuffle", True)
+    if not isinstance(shuffle, str | bool) or shuffle not in SHUFFLES:
+        found["shuffle"] = False  # what it meant before it was validated
     return found
 
 

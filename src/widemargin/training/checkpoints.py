@@ -169,6 +169,28 @@ def digest_of(*parts: np.ndarray | Sequence[Any]) -> str:
     return digest.hexdigest()
 
 
+def as_text(params: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters of a training as text: the same for the same training in another process.
+
+    Examples
+    --------
+    >>> one, other = (as_text({"random_state": np.random.default_rng(seed)}) for seed in (3, 3))
+    >>> one == other
+    True
+    """
+    return {name: _value_as_text(value) for name, value in params.items()}
+
+
+def _value_as_text(value: Any) -> str:
+    if isinstance(value, np.random.Generator):
+        return repr(value.bit_generator.state)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return digest_of(value)
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return repr(value)
+
+
 def prefixed(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Add a prefix to the names of arrays, so that they can be stored with others."""
     return {f"{prefix}.{name}": array for name, array in arrays.items()}

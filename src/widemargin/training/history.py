@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -69,9 +70,11 @@ class History:
         The epoch whose weights were returned, if held-out examples chose it.
     cycle : Cycle or None
         Set if earlier weights recurred (checked only with a fixed order).
-    weighted : bool
-        Whether some examples, by their own weights or those of classes, took longer or shorter
-        steps than others.
+    no_bound : str
+        Why the mistake bound does not apply, if the examples or an earlier call are the reason:
+        the examples were weighted, say, or the step size changed.
+    rows : int
+        The number of the next row. The rows of a later call are numbered from there.
 
     Examples
     --------
@@ -86,11 +89,30 @@ class History:
     stopped: str = ""
     best: int | None = None
     cycle: Cycle | None = None
-    weighted: bool = False
+    no_bound: str = ""
+    rows: int = 0
 
     def add(self, epoch: Epoch) -> None:
         """Append a row."""
         self.epochs.append(epoch)
+
+    def number_rows(self, count: int, seen: int) -> int:
+        """Give some more rows their numbers, and return the first of them.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+        seen : int
+            How many examples were seen before; files of version 0.1 have no other number.
+        """
+        first = max(self.rows, seen)
+        self.rows = first + count
+        return first
+
+    def depart(self, reason: str) -> None:
+        """Note that the mistake bound does not apply, and why, if `reason` is not empty."""
+        self.no_bound = self.no_bound or reason
 
     def copy(self) -> History:
         """A history that can be extended without changing this one."""
@@ -124,6 +146,15 @@ class History:
         """Number of examples in the first epoch, as in all whole ones; 0 if not counted."""
         return sum(epoch.examples for epoch in self.epochs if epoch.epoch == 1)
 
+    def may_repeat(self, n: int) -> bool:
+        """Whether an epoch may have learned from one of n examples more than once."""
+        sizes = Counter[int]()
+        for epoch in self.epochs:
+            sizes[epoch.epoch] += epoch.examples
+            if epoch.mistakes > epoch.examples:  # examples were not counted
+                return True
+        return max(sizes.values(), default=0) > n
+
     @property
     def is_streamed(self) -> bool:
         """Whether an epoch has several rows, as in a stream."""
@@ -154,7 +185,8 @@ class History:
         for e in other.epochs:
             self.add(e._replace(epoch=e.epoch + done, seconds=e.seconds + time))
         self.stopped, self.best, self.cycle = other.stopped, None, None
-        self.weighted = self.weighted or other.weighted
+        self.depart(other.no_bound)
+        self.rows = max(self.rows, other.rows)
         if other.best is not None:
             self.best = other.best + done
         if other.cycle is not None:
@@ -194,7 +226,8 @@ class History:
             "stopped": self.stopped,
             "best": self.best,
             "cycle": None if self.cycle is None else list(self.cycle),
-            **({"weighted": True} if self.weighted else {}),
+            "no_bound": self.no_bound,
+            "rows": self.rows,
         }
 
     @classmethod
@@ -210,9 +243,10 @@ class History:
         cycle = None if found["cycle"] is None else Cycle(*found["cycle"])
         if cycle is not None:
             check_kinds(cycle._asdict(), first=int, last=int, proof=bool)
-        weighted = {"weighted": found.get("weighted", False)}
-        check_kinds(weighted, weighted=bool)
-        return cls(epochs, found["stopped"], found["best"], cycle, **weighted)
+        more = {"no_bound": found.get("no_bound", ""), "rows": found.get("rows", 0)}
+        check_kinds(more, no_bound=str)
+        check_counts(more, "rows")
+        return cls(epochs, found["stopped"], found["best"], cycle, **more)
 
     def charts(self) -> Markup:
         """The measurements per epoch as HTML, one chart for each."""

@@ -115,7 +115,7 @@ class NamedFeatures:
                 return self._convert_numbers(x, learn)
         except (TypeError, ValueError, OverflowError):
             pass
-        columns, values = [], []
+        names, values = [], []
         for name, value in x.items():
             if isinstance(value, str):
                 name, value = f"{name}={value}", 1.0
@@ -129,13 +129,13 @@ class NamedFeatures:
                 raise DataError(
                     f"feature {name!r} is {value}: only finite numbers can be learned from"
                 )
-            column = self.columns.get(name)
-            if column is None and learn:
-                column = self._add(name)
-            if column is not None:
-                columns.append(column)
+            if learn or name in self.columns:
+                names.append(name)
                 values.append(value)
-        return np.array(values, np.float64), np.array(columns, np.uint32)
+        if learn:
+            self.add_all(dict.fromkeys(names))
+        columns = np.fromiter(map(self.columns.__getitem__, names), np.uint32, len(names))
+        return np.array(values, np.float64), columns
 
     def _convert_numbers(self, x: Mapping[str, Any], learn: bool) -> tuple[np.ndarray, np.ndarray]:
         """The values and columns of an example whose values are finite numbers."""
@@ -146,11 +146,11 @@ class NamedFeatures:
             self.add_all(x)
         return values, np.fromiter(map(self.columns.__getitem__, x), np.uint32, len(x))
 
-    def _add(self, name: str) -> int:
-        """Give a new name a column."""
-        column = self.columns[name] = len(self.names)
-        self.names.append(name)
-        return column
+    def forget_from(self, column: int) -> None:
+        """Forget the names of this column and of all later ones."""
+        for name in self.names[column:]:
+            del self.columns[name]
+        del self.names[column:]
 
 
 @cache

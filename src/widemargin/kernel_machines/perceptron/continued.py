@@ -76,9 +76,9 @@ def scores_so_far(model: KernelModel, points: Points, threads: int) -> np.ndarra
 
 def joined(before: KernelModel, after: KernelModel) -> KernelModel:
     """Join two models, the second of which was learned after the first on the same clock."""
-    seen = int(before.count) - 1
-    support = _one_below_the_other(before.support, after.support, seen)
     history = before.history.copy()
+    first = history.number_rows(after.history.rows, int(before.count) - 1)
+    support = _one_below_the_other(before.support, after.support, first)
     history.extend_by_call(after.history)
     log = None
     if after.log is not None and before.log is not None:
@@ -100,9 +100,9 @@ def joined(before: KernelModel, after: KernelModel) -> KernelModel:
     )
 
 
-def _one_below_the_other(first: Points, second: Points, seen: int) -> Points:
-    """Both sets of points, with the indices of the second starting at `seen`."""
-    index = np.concatenate([first.index, second.index + seen])
+def _one_below_the_other(first: Points, second: Points, number: int) -> Points:
+    """Both sets of points, with the indices of the second starting at `number`."""
+    index = np.concatenate([first.index, second.index + number])
     if first.rows is None or second.rows is None:
         assert first.objects is not None
         assert second.objects is not None

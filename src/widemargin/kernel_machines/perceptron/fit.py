@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from widemargin.certificates.theorem import WEIGHTED
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.kernel_machines.perceptron.continued import joined, scores_so_far, with_classes
@@ -125,7 +126,8 @@ def fit_kernel_perceptron(
         checkpoints=checkpoints,
     )
     history = run.finish()
-    history.weighted = are_weighted(price, which)
+    history.rows = points.n
+    history.depart(WEIGHTED if are_weighted(price, which) else "")
     model = _model_of(training, classes, settings, history)
     return model if before is None else joined(before, model)
 

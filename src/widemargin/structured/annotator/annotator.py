@@ -13,7 +13,7 @@ from widemargin.data.encode.templates import WORDS
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.parameters import check_seconds, check_whole, is_number
+from widemargin.parameters import check_seconds, check_whole, is_number, make_generator
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.measures import AnnotationMeasures, measure_annotation
 from widemargin.structured.annotator.model import AnnotatorModel
@@ -137,7 +137,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
         self, corpus: Corpus, held_out: Corpus | None, parts: int, clock: StageClock
     ) -> AnnotatorModel:
         """Train the stages one after another."""
-        rng = np.random.default_rng(self.random_state)
+        rng = make_generator(self.random_state)
         seeds = dict(zip(_SHARES, rng.integers(1 << 31, size=len(_SHARES)).tolist(), strict=True))
         tokenizer = self._part(self.tokenizer or Tokenizer(), seeds["tokens"], clock)
         if held_out is not None:

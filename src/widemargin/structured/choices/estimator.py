@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self, TypeVar
 
-import numpy as np
-
 from widemargin.data.readers.corpus import Corpus
 from widemargin.parameters import (
     check_patience,
     check_positive,
     check_seconds,
     check_whole,
+    make_generator,
     seconds_limit,
 )
 from widemargin.structured.choices.chooser import Chooser
@@ -52,7 +51,7 @@ class ChoiceEstimator(SentenceEstimator[Model]):
             Called with the progress so far; return True to stop.
         """
         settings = self._settings()
-        rng = np.random.default_rng(self.random_state)
+        rng = make_generator(self.random_state)
         corpus, held_out = hold_out(self.validation, corpus_of(sentences), rng)
         learn = partial(learn_choices, settings=settings, rng=rng, watch=watch)
         self.model_ = self._learn(corpus, held_out, learn)

@@ -30,6 +30,7 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     is_number,
+    make_generator,
     refuse_unused,
     used_with,
 )
@@ -219,7 +220,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         if self.system in _BY_TRANSITIONS:
             compile_ahead("Parser")
         columns = choose_columns(corpus, asked_tags(self.tags))
-        rng = np.random.default_rng(self.random_state)
+        rng = make_generator(self.random_state)
         corpus, held_out = hold_out(self.validation, corpus, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
             stages = Stages(watch, checkpoints, self.max_seconds, self._spread)

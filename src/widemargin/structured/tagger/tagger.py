@@ -25,6 +25,7 @@ from widemargin.parameters import (
     check_patience,
     check_seconds,
     check_whole,
+    make_generator,
     refuse_unused,
     seconds_limit,
     used_with,
@@ -222,7 +223,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
         names = self._check(corpus, name)
         refuse_unused(changed(self), uses_of_tagger(self))
         compile_ahead("Tagger")
-        rng = np.random.default_rng(self.random_state)
+        rng = make_generator(self.random_state)
         corpus, held_out = self._hold_out(corpus, name, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus, name)) as checkpoints:
             self.model_ = self._learn(corpus, held_out, name, names, rng, watch, checkpoints)

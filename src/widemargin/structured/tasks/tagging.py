@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import product
+
+import numpy as np
 
 from widemargin.structured.task import Score, Task
 
@@ -32,9 +34,9 @@ class Tagging(Task):
     """
 
     def __init__(self, tags: Sequence[str]) -> None:
-        self.tags = list(tags)
-        if not all(isinstance(tag, (str, int)) for tag in self.tags):
-            raise ValueError(f"tags={self.tags!r:.50} must be strings or whole numbers")
+        self.tags = [tag.item() if isinstance(tag, np.generic) else tag for tag in tags]
+        if not all(isinstance(tag, Hashable) for tag in self.tags):
+            raise ValueError(f"tags={self.tags!r:.50}: a tag cannot be a list, a dict or an array")
 
     def params(self) -> dict[str, list[str]]:
         """The tags."""

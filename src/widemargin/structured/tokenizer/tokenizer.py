@@ -11,7 +11,7 @@ import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.parameters import check_whole
+from widemargin.parameters import check_whole, make_generator
 from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.sentences import holds_out, is_share
 from widemargin.structured.table_size import bits_for
@@ -133,7 +133,7 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
         if y is not None:
             raise DataError("a tokenizer takes no y: the answers are in the treebank")
         check_whole("epochs", self.epochs, least=1)
-        rng = np.random.default_rng(self.random_state)
+        rng = make_generator(self.random_state)
         paragraphs = paragraphs_of(treebank)
         paragraphs, held_out = self._hold_out(paragraphs, rng)
         began = time.monotonic()
