@@ -14,6 +14,7 @@ from widemargin.certificates.verifier import NOT_SEPARABLE, SEPARABLE, check_cer
 from widemargin.markup.brief import brief_repr
 from widemargin.markup.charts import Curve, line_chart
 from widemargin.markup.html import Markup, ShownAsLines, fragment, lines_of, tag
+from widemargin.markup.words import several
 
 
 class Bracket(NamedTuple):
@@ -304,7 +305,7 @@ class RunCertificate:
         return fragment(lines_of(repr(self)), *drawn)
 
     def __repr__(self) -> str:
-        lines = [f"{self.mistakes} mistakes in {self.epochs} epochs"]
+        lines = [f"{several(self.mistakes, 'mistake')} in {several(self.epochs, 'epoch')}"]
         counted = "mistakes"
         if self.weighted_mistakes is not None:
             counted = "mistakes weighted by the mixture"

@@ -73,8 +73,9 @@ class LinearLearner(LinearAnswers):
     #: The rules that a subclass offers; exactly one if it has no parameter `rule`.
     _rules: tuple[str, ...] = ()
     _rng: np.random.Generator
-    #: The settings, if no parameter was changed since they were validated.
+    #: The settings, if no parameter was changed since they were validated, and the parameters.
     _checked: Settings | None = None
+    _params: dict[str, Any]
 
     # Training
 
@@ -320,14 +321,14 @@ class LinearLearner(LinearAnswers):
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle and copy, without what can be recreated when needed."""
         state = dict(super().__getstate__())
-        for name in ("_checked", "_ready"):
+        for name in ("_checked", "_params", "_ready"):
             state.pop(name, None)
         return state
 
     def _settings(self) -> Settings:
         """The parameters as settings, which are validated again only if one has changed."""
         if self._checked is None:
-            params = self.get_params(deep=False)
+            self._params = params = self.get_params(deep=False)
             rule = params.get("rule", self._rules[0])
             check_choice("rule", rule, self._rules)
             self._checked = settings_from(Settings, params, rule=rule)
@@ -352,8 +353,8 @@ class LinearLearner(LinearAnswers):
         """
         model = self.model_
         history = model.history.copy() if vars(self).get("_shared") else model.history
-        now = self.get_params(deep=False)
-        history.depart(departure_between(model.rule, model.params, now))
+        if model.params is not self._params:
+            history.depart(departure_between(model.rule, model.params, self._params))
         return history
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
@@ -447,7 +448,7 @@ class LinearLearner(LinearAnswers):
             "keep": settings.keep,
             "rule": settings.rule,
             "learner": type(self).__name__,
-            "params": self.get_params(deep=False),
+            "params": self._params,
             "history": history,
             "feature_names": self._names_in(),
             "generator_state": rng.bit_generator.state,
