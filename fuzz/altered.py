@@ -283,7 +283,7 @@ def _run(*words: Any) -> None:
 
 def _serve(learner: Any, name: str, path: pathlib.Path) -> None:
     """Describe a model as the server does."""
-    from widemargin.web.serving.askable import plain_json
+    from widemargin.web.serving.predictor import plain_json
     from widemargin.web.serving.served import load_served
 
     if name in UNSERVED:

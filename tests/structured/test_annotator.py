@@ -26,8 +26,8 @@ from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.examination import examine_sentences
 from widemargin.structured.report import measure_annotator
 from widemargin.structured.tokenizer.treebank import read_paragraphs
-from widemargin.web.serving.askable import Want
-from widemargin.web.serving.served import askable
+from widemargin.web.serving.predictor import AnswerOptions
+from widemargin.web.serving.served import make_predictor
 
 #: form, lemma, UPOS, XPOS, FEATS, head, relation, MISC; the second sentence has a multiword token.
 SENTENCES = (
@@ -381,8 +381,8 @@ def test_a_pipe_is_answered_paragraph_by_paragraph(model: AnnotatorModel, tmp_pa
 
 
 def test_a_server_annotates_texts(model: AnnotatorModel) -> None:
-    asked = askable("en.wm", *model.contents())
-    told = json.loads(asked.answer("texts", [TEXT], Want())[0])
+    asked = make_predictor("en.wm", *model.contents())
+    told = json.loads(asked.answer("texts", [TEXT], AnswerOptions())[0])
     assert [word["lemma"] for word in told["sentences"][2]["words"]] == ["old", "cat", "sleep", "."]
 
 

@@ -285,7 +285,7 @@ def test_no_traceback_leaves(serve, monkeypatch, capsys):
     def fail(*arguments):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(served.asked, "answer", fail)
+    monkeypatch.setattr(served.predictor, "answer", fail)
     status, told = server.ask("POST", "/predict", "a")
     assert status == 500
     assert "secret" not in json.dumps(told)

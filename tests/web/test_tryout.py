@@ -99,7 +99,7 @@ def test_every_model_can_be_tried_with_its_sample(page, address, models):
     for served in models:
         label = ask(page, served.name)
         assert served.digest in find(page, "#digest")[0].text
-        if served.asked.explains:
+        if served.predictor.explains:
             assert label, served.name
             assert find(page, "#reasons")[0].is_displayed(), served.name
         else:

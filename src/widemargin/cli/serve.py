@@ -56,7 +56,7 @@ def serve(paths: Sequence[str], given: Mapping[str, Any]) -> int:
             log=None if given["quiet"] else sys.stdout.fileno(),
         )
         supervisor = Supervisor(named, settings)
-        names = ", ".join(f"{m.name} ({m.asked.kind})" for m in supervisor.models)
+        names = ", ".join(f"{m.name} ({m.predictor.kind})" for m in supervisor.models)
         click.echo(f"serving {names} at {address_of(listening)}", err=True)
         stopped_by = supervisor.run(listening)
     return 130 if stopped_by == signal.SIGINT else 0

@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from widemargin.errors import DataError
-from widemargin.web.serving.askable import Want, plain_json
 from widemargin.web.serving.batches import Answering, Question
 from widemargin.web.serving.bodies import Examples, Refused, format_of_type, unreadable
 from widemargin.web.serving.gate import Gate
@@ -21,6 +20,7 @@ from widemargin.web.serving.messages import Answer, Request, refusal
 from widemargin.web.serving.metrics import Counters
 from widemargin.web.serving.openapi import describe_api
 from widemargin.web.serving.page import PAGE
+from widemargin.web.serving.predictor import AnswerOptions, plain_json
 from widemargin.web.serving.served import Served
 
 #: Larger bodies are read on the thread; this many bytes of JSON take about a millisecond.
@@ -34,7 +34,7 @@ _ROUTES = {
     b"/openapi.json": ("openapi", "GET"),
     **dict.fromkeys(PAGE, ("page", "GET")),
 }
-_ASKED = {b"/predict": "predict", b"/explain": "explain"}
+_PREDICTORS = {b"/predict": "predict", b"/explain": "explain"}
 Respond = Callable[[Answer], None]
 
 
@@ -95,7 +95,7 @@ class Application:
     def admit(self, request: Request) -> None:
         """Find the route of a request; raises Refused if it must not be answered."""
         path = request.path
-        route = _ASKED.get(path) or _ASKED.get(path[:8] if path[8:9] == b"/" else b"")
+        route = _PREDICTORS.get(path) or _PREDICTORS.get(path[:8] if path[8:9] == b"/" else b"")
         if route is not None:
             request.route, method = route, "POST"
         elif path in _ROUTES:
@@ -146,7 +146,7 @@ class Application:
         if request.route == "openapi":
             return Answer(200, self._api)
         if request.route == "metrics":
-            info = [(m.name, m.digest, m.asked.model.learner) for m in self.models.values()]
+            info = [(m.name, m.digest, m.predictor.model.learner) for m in self.models.values()]
             text = self.counters.text(info, self._takeovers, self._workers)
             return Answer(200, text.encode(), b"text/plain; version=0.0.4; charset=utf-8")
         if request.route == "readyz" and self.draining:
@@ -161,8 +161,8 @@ class Application:
         if request.route == "explain":
             self._explain(request, served, format, options, respond)
             return None
-        want = Want(_flag(options, "scores"), _flag(options, "proba"))
-        served.asked.check(want)
+        want = AnswerOptions(_flag(options, "scores"), _flag(options, "proba"))
+        served.predictor.check(want)
         question = Question(served, _NOTHING, want, len(request.body), lambda found: None)
 
         def answered(found: list[str] | BaseException) -> None:
@@ -183,9 +183,9 @@ class Application:
         question.done = answered
         body, limits = request.body, self.limits
         if len(body) > _LARGE:
-            self.answering.apart(lambda: served.asked.read(body, format, limits), ready)
+            self.answering.apart(lambda: served.predictor.read(body, format, limits), ready)
         else:
-            ready(served.asked.read(body, format, limits))
+            ready(served.predictor.read(body, format, limits))
         return question
 
     def _predictions(self, question: Question, found: list[str]) -> Answer:
@@ -204,7 +204,7 @@ class Application:
         respond: Respond,
     ) -> None:
         top, token = _number(options, "top", 10), _number(options, "token", None)
-        asked, body, limits = served.asked, request.body, self.limits
+        asked, body, limits = served.predictor, request.body, self.limits
 
         def work() -> bytes:
             examples = asked.read(body, format, limits)

@@ -15,9 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from widemargin.errors import DataError
-from widemargin.web.serving.askable import Want
 from widemargin.web.serving.bodies import Examples, unreadable
 from widemargin.web.serving.metrics import Counters
+from widemargin.web.serving.predictor import AnswerOptions
 from widemargin.web.serving.served import Served
 
 #: Seconds of answering after which the event loop serves its connections again. A question that is
@@ -40,7 +40,7 @@ class Question:
         The model.
     examples : Examples
         The examples.
-    want : Want
+    want : AnswerOptions
         What to return.
     size : int
         The size of the request body in bytes.
@@ -54,7 +54,7 @@ class Question:
         self,
         served: Served,
         examples: Examples,
-        want: Want,
+        want: AnswerOptions,
         size: int,
         done: Callable[[list[str] | BaseException], None],
     ) -> None:
@@ -65,7 +65,7 @@ class Question:
     @property
     def block(self) -> Any:
         """A key: questions with equal keys can be answered together."""
-        if not self.examples.form or not self.served.asked.joins:
+        if not self.examples.form or not self.served.predictor.joins:
             return self
         return self.served.name, self.served.digest, self.examples.form, self.want
 
@@ -214,7 +214,7 @@ def answers_of(block: list[Question]) -> list[list[str] | BaseException]:
     first = block[0]
     items = [item for question in block for item in question.examples.items]
     try:
-        found = first.served.asked.answer(first.examples.form, items, first.want)
+        found = first.served.predictor.answer(first.examples.form, items, first.want)
     except Exception as error:
         if len(block) > 1:
             return [answer for question in block for answer in answers_of([question])]

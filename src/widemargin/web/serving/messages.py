@@ -8,7 +8,7 @@ import secrets
 from http import HTTPStatus
 from typing import Any
 
-from widemargin.web.serving.askable import plain_json
+from widemargin.web.serving.predictor import plain_json
 
 JSON = b"application/json"
 _ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")

@@ -13,18 +13,18 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.feature_dicts import feature_columns
 from widemargin.structured.sentences import corpus_of
-from widemargin.web.serving.askable import (
-    Askable,
-    Want,
+from widemargin.web.serving.bodies import SOURCE, Examples, Refused
+from widemargin.web.serving.predictor import (
+    AnswerOptions,
+    Predictor,
     explanation_json,
     finite,
     only_one,
     plain_json,
 )
-from widemargin.web.serving.bodies import SOURCE, Examples, Refused
 
 
-class SentenceModel(Askable):
+class SentenceModel(Predictor):
     """A model of sentences. A sentence is a dict of columns: the words, and further columns."""
 
     formats = ("jsonl", "text", "conll", "conllu")
@@ -116,7 +116,7 @@ class SentenceModel(Askable):
             raise DataError(f"{SOURCE}: the sentence has no words")
         return corpus
 
-    def check(self, want: Want) -> None:
+    def check(self, want: AnswerOptions) -> None:
         """Refuse requests for what this model does not provide."""
 
     def sample(self) -> Any:
@@ -151,7 +151,7 @@ def _by_sentence(cells: list[Any], starts: np.ndarray) -> list[list[Any]]:
     return [cells[a:b] for a, b in pairwise(starts.tolist())]
 
 
-class TaggerAsked(SentenceModel):
+class TaggerPredictor(SentenceModel):
     """A tagger."""
 
     kind = "sentences to tag"
@@ -166,7 +166,7 @@ class TaggerAsked(SentenceModel):
         """The features that the tagger knows as numbers."""
         return tuple(self.model.numbers)
 
-    def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
+    def answer(self, form: str, items: list[Any], want: AnswerOptions) -> list[str]:
         """The tags of each sentence."""
         corpus = self.corpus(form, items)
         found: list[dict[str, Any]] = [{"tags": tags} for tags in self.model.predict(corpus)]
@@ -200,7 +200,7 @@ class TaggerAsked(SentenceModel):
         return {**super().describe(), "classes": self.model.shown_tags, "probabilities": True}
 
 
-class ParserAsked(SentenceModel):
+class ParserPredictor(SentenceModel):
     """A parser."""
 
     kind = "sentences to parse"
@@ -210,7 +210,7 @@ class ParserAsked(SentenceModel):
         """The columns of tags, if the parser has no taggers."""
         return () if self.model.taggers else tuple(dict.fromkeys(self.model.columns))
 
-    def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
+    def answer(self, form: str, items: list[Any], want: AnswerOptions) -> list[str]:
         """The tree of each sentence: heads as word numbers from 1, 0 for the root; labels; tags."""
         corpus = self.corpus(form, items)
         trees = self.model.predict(corpus)
@@ -229,7 +229,7 @@ class ParserAsked(SentenceModel):
             for i in range(len(corpus))
         ]
 
-    def check(self, want: Want) -> None:
+    def check(self, want: AnswerOptions) -> None:
         """Refuse requests for what this model does not provide."""
         if want.proba:
             raise Refused(422, "a parser has no probabilities; ask for scores instead")

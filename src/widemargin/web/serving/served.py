@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
 from widemargin.models.linear import model_of
 from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
-from widemargin.web.serving.askable import Askable
-from widemargin.web.serving.row_models import rows_model
-from widemargin.web.serving.sentence_models import ParserAsked, TaggerAsked
-from widemargin.web.serving.text_cutters import AnnotatorAsked, TokenizerAsked
+from widemargin.web.serving.predictor import Predictor
+from widemargin.web.serving.raw_text_models import AnnotatorPredictor, TokenizerPredictor
+from widemargin.web.serving.rows_model import RowsModel
+from widemargin.web.serving.sentence_models import ParserPredictor, TaggerPredictor
+from widemargin.web.serving.table_models import TableModel
+from widemargin.web.serving.text_models import StringsModel, TextModel, VwModel
+from widemargin.web.serving.vector_models import NamedModel, VectorsModel
 
 #: The last bytes of a model file are the digest of all others.
 _DIGEST_BYTES = 32
 #: How models of sentences are served.
-_ASKED: dict[str, Callable[[Any], Askable]] = {
-    "Tagger": TaggerAsked,
-    "Parser": ParserAsked,
-    "Tokenizer": TokenizerAsked,
-    "Annotator": AnnotatorAsked,
+_PREDICTORS: dict[str, Callable[[Any], Predictor]] = {
+    "Tagger": TaggerPredictor,
+    "Parser": ParserPredictor,
+    "Tokenizer": TokenizerPredictor,
+    "Annotator": AnnotatorPredictor,
 }
 
 
@@ -43,7 +46,7 @@ class Served:
         The SHA-256 of the file's content in hexadecimal digits, as stored in the file itself.
     version : tuple
         The version of the file, to detect that it was replaced.
-    asked : Askable
+    predictor : Predictor
         The model.
     """
 
@@ -51,11 +54,11 @@ class Served:
     path: str
     digest: str
     version: tuple[int, ...]
-    asked: Askable
+    predictor: Predictor
 
     def describe(self) -> dict[str, Any]:
         """Describe the model for clients."""
-        return {"name": self.name, "digest": self.digest, **self.asked.describe()}
+        return {"name": self.name, "digest": self.digest, **self.predictor.describe()}
 
 
 def version_of(path: str) -> tuple[int, ...]:
@@ -85,24 +88,46 @@ def load_served(path: str, name: str) -> Served:
         digest = file.read().hex()
     if version_of(path) != version:
         raise ModelFileError(f"{path}: was replaced while it was read; it will be read again")
-    served = Served(name, path, digest, version, askable(path, arrays, about))
-    served.asked.warm_up()
+    served = Served(name, path, digest, version, make_predictor(path, arrays, about))
+    served.predictor.warm_up()
     return served
 
 
-def askable(path: str, arrays: dict[str, Any], about: dict[str, Any]) -> Askable:
+def make_predictor(path: str, arrays: dict[str, Any], about: dict[str, Any]) -> Predictor:
     """Restore the model from a file's content and wrap it for serving."""
     learner = str(about.get("learner"))
     if learner in SENTENCE_LEARNERS:
         known = SENTENCE_LEARNERS[learner]
-        if learner not in _ASKED:
+        if learner not in _PREDICTORS:
             raise DataError(
                 f"{path}: {known.called} cannot be served, as it needs tags: serve an annotator"
             )
-        return _ASKED[learner](restore(path, arrays, about, known.load_model().of))
+        return _PREDICTORS[learner](restore(path, arrays, about, known.load_model().of))
     if learner == TASK_LEARNER:
         raise DataError(f"{path}: is a model of a task written in Python: load it in Python")
-    return rows_model(path, model_of(path, arrays, about))
+    return _make_row_predictor(path, model_of(path, arrays, about))
+
+
+def _make_row_predictor(path: str, model: Any) -> RowsModel:
+    """Wrap a model of rows for serving, by the kind of its examples."""
+    encoder: Any = model.encoder
+    kernel = getattr(model, "kernel", None)
+    if kernel is not None and kernel.on_objects:
+        if kernel.function is None:
+            raise DataError(
+                f"{path}: its kernel is the function {kernel.called!r}, which a file cannot store:"
+                " use the model in Python"
+            )
+        return StringsModel(model)
+    if model.by_name:
+        return NamedModel(model)
+    if encoder is None or encoder.kind == "numbers":
+        return VectorsModel(model)
+    if encoder.kind == "table":
+        if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:
+            return TableModel(model)
+        return TextModel(replace(model, encoder=encoder.text), encoder.text_columns[0])
+    return TextModel(model) if encoder.kind == "text" else VwModel(model)
 
 
 def named_paths(paths: Sequence[str]) -> dict[str, str]:

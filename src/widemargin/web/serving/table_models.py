@@ -10,10 +10,10 @@ from widemargin.data.readers.files import ReadOptions
 from widemargin.data.readers.frames import Frame
 from widemargin.data.readers.table import read_table
 from widemargin.errors import DataError
-from widemargin.web.serving.askable import only_chunk
 from widemargin.web.serving.bodies import SOURCE, Examples, is_table
 from widemargin.web.serving.limits import Limits
-from widemargin.web.serving.rows_asked import (
+from widemargin.web.serving.predictor import only_chunk
+from widemargin.web.serving.rows_model import (
     RowsModel,
     one_or_many,
     say,

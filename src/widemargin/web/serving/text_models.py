@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 from widemargin.web.serving.bodies import SOURCE, Examples, json_lines
 from widemargin.web.serving.highlights import highlights
 from widemargin.web.serving.limits import Limits
-from widemargin.web.serving.rows_asked import (
+from widemargin.web.serving.rows_model import (
     RowsModel,
     one_or_many,
 )

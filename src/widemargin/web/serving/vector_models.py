@@ -15,7 +15,7 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.loops.storage import Sparse
 from widemargin.web.serving.bodies import SOURCE, Examples
-from widemargin.web.serving.rows_asked import (
+from widemargin.web.serving.rows_model import (
     RowsModel,
     check_finite,
     one_or_many,

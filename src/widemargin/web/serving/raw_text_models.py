@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from widemargin.errors import DataError
-from widemargin.web.serving.askable import Askable, Want, plain_json
 from widemargin.web.serving.bodies import SOURCE, Examples, Refused
+from widemargin.web.serving.predictor import AnswerOptions, Predictor, plain_json
 
 
-class TokenizerAsked(Askable):
+class TokenizerPredictor(Predictor):
     """A tokenizer. An example is a whole text; the answer is its sentences."""
 
     kind = "texts to cut into sentences"
@@ -32,7 +32,7 @@ class TokenizerAsked(Askable):
             line = body.count(b"\n", 0, error.start) + 1
             raise DataError(f"{SOURCE}:{line}: the text is not UTF-8") from None
 
-    def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
+    def answer(self, form: str, items: list[Any], want: AnswerOptions) -> list[str]:
         """The sentences of each text: their words, and their tokens with positions in the text."""
         return [plain_json({"sentences": self._sentences(text)}) for text in items]
 
@@ -47,7 +47,7 @@ class TokenizerAsked(Askable):
             for sentence in paragraph.sentences
         ]
 
-    def check(self, want: Want) -> None:
+    def check(self, want: AnswerOptions) -> None:
         """Refuse requests for what this model does not provide."""
         if want.proba or want.scores:
             raise Refused(422, f"{self.called} has neither scores nor probabilities")
@@ -61,7 +61,7 @@ class TokenizerAsked(Askable):
         return "Time flies like an arrow, doesn't it? I think so."
 
 
-class AnnotatorAsked(TokenizerAsked):
+class AnnotatorPredictor(TokenizerPredictor):
     """An annotator. An example is a whole text; the answer is its annotated sentences."""
 
     kind = "texts to annotate"

@@ -21,7 +21,7 @@ from widemargin.web.serving.bodies import (
 from widemargin.web.serving.limits import Limits
 
 
-class Want(NamedTuple):
+class AnswerOptions(NamedTuple):
     """What to return besides the prediction."""
 
     scores: bool = False
@@ -38,7 +38,7 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-class Askable(ABC):
+class Predictor(ABC):
     """A model that reads request bodies, predicts and explains.
 
     Parameters
@@ -115,7 +115,7 @@ class Askable(ABC):
     # Answering
 
     @abstractmethod
-    def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
+    def answer(self, form: str, items: list[Any], want: AnswerOptions) -> list[str]:
         """The prediction for each example, as JSON."""
 
     @abstractmethod
@@ -134,9 +134,9 @@ class Askable(ABC):
         bodies = {"json": plain_json(sample).encode(), **self.other_samples()}
         for format, body in bodies.items():
             examples = self.read(body, format, limits)
-            self.answer(examples.form, examples.items, Want())
+            self.answer(examples.form, examples.items, AnswerOptions())
         examples = self.from_json(sample)
-        self.answer(examples.form, examples.items, Want(scores=True))
+        self.answer(examples.form, examples.items, AnswerOptions(scores=True))
         if examples.n == 1 and self.explains:
             self.explain(examples, 1, None)
 
@@ -154,7 +154,7 @@ class Askable(ABC):
             "sample": self.sample(),
         }
 
-    def check(self, want: Want) -> None:
+    def check(self, want: AnswerOptions) -> None:
         """Refuse requests for what this model does not provide."""
         if want.proba and not getattr(self.model, "has_probabilities", False):
             raise Refused(422, "this model has no probabilities; ask for scores instead")

@@ -16,21 +16,21 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.models.kernel import KernelModel
 from widemargin.models.multilabel import MultilabelModel
-from widemargin.web.serving.askable import (
-    Askable,
-    Want,
+from widemargin.web.serving.bodies import SOURCE, Examples
+from widemargin.web.serving.predictor import (
+    AnswerOptions,
+    Predictor,
     explanation_json,
     only_chunk,
     only_one,
     plain_json,
 )
-from widemargin.web.serving.bodies import SOURCE, Examples
 
 #: More reasons than any text has: only the strongest are returned, but highlighting needs all.
 _ALL = 1 << 30
 
 
-class RowsModel(Askable):
+class RowsModel(Predictor):
     """A linear or kernel model; subclasses read its examples."""
 
     def __init__(self, model: Any) -> None:
@@ -60,7 +60,7 @@ class RowsModel(Askable):
         rows = encoder.encode(raw, model.bias, 1)
         return rows.widened(max(rows.width, model.width))
 
-    def answer(self, form: str, items: list[Any], want: Want) -> list[str]:
+    def answer(self, form: str, items: list[Any], want: AnswerOptions) -> list[str]:
         """The prediction for each example."""
         rows = self.rows(self.raw(form, items))
         if self.several:
@@ -80,7 +80,7 @@ class RowsModel(Askable):
                     one["score" if isinstance(figures, float) else name] = figures
         return [plain_json(one) for one in found]
 
-    def _several_labels(self, rows: Any, want: Want) -> list[str]:
+    def _several_labels(self, rows: Any, want: AnswerOptions) -> list[str]:
         scores, classes = self.model.decision_function(rows, 1), self.model.classes
         found = [{"labels": classes[row >= 0.0].tolist()} for row in scores]
         if want.scores:
