@@ -45,7 +45,7 @@ def collect(kept: pathlib.Path, compiled: pathlib.Path) -> None:
         " and x86-64 processors"
     )
     (compiled / "made_with.txt").write_text(made_with + "\n", encoding="utf-8")
-    from widemargin.loops.places import FITS, say_what_fits
+    from widemargin.loops.cache_folders import FITS, describe_fits
     from widemargin.loops.processor import RELEASED
 
     folders = {
@@ -54,7 +54,7 @@ def collect(kept: pathlib.Path, compiled: pathlib.Path) -> None:
         for folder in (kept / one.name).glob("[0-9a-f]*")
     }
     versions = {one.__name__: one.__version__ for one in (numba, llvmlite, numpy)}
-    (compiled / FITS).write_text(say_what_fits(folders, versions), encoding="utf-8")
+    (compiled / FITS).write_text(describe_fits(folders, versions), encoding="utf-8")
 
 
 def main() -> int:

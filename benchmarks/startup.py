@@ -55,7 +55,7 @@ FIRST_CALLS = {
 
 def note_loops(program: str) -> list[tuple[str, str, str]]:
     """Run a program here; return the loops it calls, in order, and the types of their arguments."""
-    from widemargin.loops.direct import Loop, name_kinds
+    from widemargin.loops.cached_loops import Loop, name_kinds
 
     found: dict[tuple[str, str, str], None] = {}
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import widemargin as wm
 from widemargin.data.rows import Rows
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
-from widemargin.markup.brief import brief
+from widemargin.markup.reprs import brief
 from widemargin.separability.entry import certify
 
 X, Y = load_iris(return_X_y=True)

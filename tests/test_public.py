@@ -54,7 +54,7 @@ def test_only_the_public_lists_import_for_type_checkers():
     """
     with_them = {path for path in PACKAGE.rglob("*.py") if "TYPE_CHECKING" in path.read_text()}
     allowed = ("__init__.py", "structured/__init__.py")
-    shell = ("learners", "options", "class_weights", "suspicions", "training_data")
+    shell = ("learners", "options", "class_weights", "data_checks", "training_data")
     allowed += tuple(f"cli/{name}.py" for name in shell)
     assert with_them == {PACKAGE / path for path in allowed}
 

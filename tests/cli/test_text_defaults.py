@@ -192,13 +192,13 @@ def test_an_svm_of_texts_goes_on_with_passive_aggressive_steps(tmp_path):
 
 @pytest.mark.parametrize("topics", [("farm", "sea"), tuple(TOPICS)])
 def test_going_on_begins_with_the_answers_of_the_svm(topics):
-    from widemargin.models.text_defaults import go_on_online
+    from widemargin.models.text_defaults import make_online
 
     texts, labels = documents(topics=topics)
     svm = TextClassifier(random_state=0).fit(texts, labels)
     rows = next(svm._rows_of(texts))
     scores = svm.model_.decision_function(rows)
-    online = go_on_online(svm.model_)
+    online = make_online(svm.model_)
     shift = 1.0 if len(topics) > 2 else 0.0
     np.testing.assert_allclose(online.decision_function(rows), scores + shift, atol=1e-5)
     learner = PassiveAggressive(**online.params).restore(online)

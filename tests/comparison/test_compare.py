@@ -307,7 +307,7 @@ def test_shell_compare(data, tmp_path):
 
 def test_shell_trains_without_scikit_learn_still():
     code = (
-        "import sys, widemargin.cli.train, widemargin.cli.pages, widemargin.cli.compare;"
+        "import sys, widemargin.cli.train, widemargin.cli.report, widemargin.cli.compare;"
         " assert 'sklearn' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

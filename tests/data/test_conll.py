@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from widemargin.data.readers.conll import CONLLU, read_conll
-from widemargin.data.readers.conllout import conll_text, write_conll
+from widemargin.data.readers.conll_writer import conll_text, write_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.formats import CORPORA, format_of
 from widemargin.errors import DataError

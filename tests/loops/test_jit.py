@@ -19,7 +19,7 @@ from forked import Forked, run_forked
 
 import widemargin
 from widemargin.cli.warmup import forget_old_versions
-from widemargin.loops import compiling, inner, jit, places
+from widemargin.loops import cache_folders, compiling, jit, numba_pipelines
 from widemargin.loops.linear.scores import binary_scores
 from widemargin.loops.processor import RELEASED, Processor
 from widemargin.loops.storage import Dense
@@ -144,7 +144,8 @@ def test_only_the_compiler_imports_numba():
     names = []
     for file in sorted(folder.rglob("*.py")):
         parts = file.relative_to(folder).with_suffix("").parts
-        if parts[0] not in ("compiling", "inner", "lean") and "by_hand" not in parts:
+        with_numba = parts[0] in ("compiling", "numba_pipelines", "numba_shortcuts")
+        if not with_numba and "by_hand" not in parts:
             names.append(".".join(("widemargin", "loops", *parts)).removesuffix(".__init__"))
     program = "".join(f"import {name}\n" for name in names)
     program += "import sys\nassert not {'numba', 'llvmlite'} & set(sys.modules)\n"
@@ -255,8 +256,8 @@ def released(tmp_path_factory):
     shutil.copytree(folder, root / "widemargin" / "loops" / "compiled" / folder.name)
     (root / "widemargin" / "loops" / "compiled" / "made_with.txt").write_text("numba 0.1\n")
     versions = {one.__name__: one.__version__ for one in (numba, llvmlite, np)}
-    fits = places.say_what_fits({folder.name: baseline.features}, versions)
-    (root / "widemargin" / "loops" / "compiled" / places.FITS).write_text(fits)
+    fits = cache_folders.describe_fits({folder.name: baseline.features}, versions)
+    (root / "widemargin" / "loops" / "compiled" / cache_folders.FITS).write_text(fits)
     return root
 
 
@@ -294,17 +295,17 @@ def test_the_machine_code_of_a_release_is_called_without_numba(released, tmp_pat
     ],
 )
 def test_what_does_not_fit_is_left_to_numba(monkeypatch, tmp_path, fact, wrong):
-    monkeypatch.setattr(places, "RELEASE", tmp_path)
+    monkeypatch.setattr(cache_folders, "RELEASE", tmp_path)
     versions = {one.__name__: one.__version__ for one in (numba, llvmlite, np)}
     folders = {"unfit": "+sse2,+no_such_feature", "fit": RELEASED[-1].features}
-    content = places.say_what_fits(folders, versions)
+    content = cache_folders.describe_fits(folders, versions)
     for name in folders:
         (tmp_path / name).mkdir()
-    (tmp_path / places.FITS).write_text(content)
-    assert places._find_released(False) == str(tmp_path / "fit")
-    assert places._find_released(True) == ""
-    (tmp_path / places.FITS).write_text(json.dumps({**json.loads(content), fact: wrong}))
-    assert places._find_released(False) == ""
+    (tmp_path / cache_folders.FITS).write_text(content)
+    assert cache_folders._find_released(False) == str(tmp_path / "fit")
+    assert cache_folders._find_released(True) == ""
+    (tmp_path / cache_folders.FITS).write_text(json.dumps({**json.loads(content), fact: wrong}))
+    assert cache_folders._find_released(False) == ""
 
 
 @compiled_only
@@ -407,7 +408,7 @@ def shifted_twice(x):
 
 @compiled_only
 def test_an_inner_function_is_compiled_with_its_callers_only():
-    assert inner.INNER, "numba has changed: see loops/inner.py"
+    assert numba_pipelines.INNER, "numba has changed: see loops/numba_pipelines.py"
     assert shifted_twice(10) == 13
     # Not one for each constant, and none if an earlier run of the tests has kept the caller.
     assert len(shifted.overloads) <= 1
@@ -435,8 +436,8 @@ def test_forgetting_old_versions_takes_nothing_else(tmp_path):
         (folder / "loops").mkdir(parents=True)
         (folder / "loops" / "x.nbi").touch()
     (old / "loops" / "lock").touch()
-    (old / "turns").mkdir()
-    (old / "turns" / "widemargin.loops.x.5aa2").touch()
+    (old / "locks").mkdir()
+    (old / "locks" / "widemargin.loops.x.5aa2").touch()
     (alike / "letter.txt").touch()
     (tmp_path / "file").touch()
     (old / "loops" / "x.image").touch()

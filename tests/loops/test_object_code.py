@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from widemargin.loops.direct import Loop, UnusualError, name_kinds, name_types
+from widemargin.loops.cached_loops import Loop, UnusualError, name_kinds, name_types
 from widemargin.loops.jit import OPTIONS
 from widemargin.loops.object_code import find_symbol, lay_out
 from widemargin.loops.storage import Dense, Sparse

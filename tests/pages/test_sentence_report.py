@@ -10,7 +10,7 @@ from shell import run_shell
 from small_language import made_corpus
 
 from widemargin import DataError, KernelPerceptron, KernelSVM, Parser, Tagger, report
-from widemargin.data.readers.conllout import write_conll
+from widemargin.data.readers.conll_writer import write_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.markup.trees import Arc, draw_tree
 from widemargin.structured.examination import examine_sentences

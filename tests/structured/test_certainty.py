@@ -13,7 +13,7 @@ from tagged_sentences import SENTENCES, TAGS, made_sentences
 from widemargin import DataError, Parser, Tagger, load
 from widemargin.data.readers.corpus import Corpus
 from widemargin.loops.trees.contexts import COUNTS, NODES
-from widemargin.structured.parser.search import Looked
+from widemargin.structured.parser.search import DecisionFeatures
 
 SPANS = [["B-X", "I-X", "O"], ["O", "B-X", "B-X"], ["B-Y", "O"], ["O", "B-Y", "I-Y", "I-Y"]]
 WORDS = [["a", "b", "c"], ["c", "a", "a"], ["d", "c"], ["c", "d", "b", "b"]]
@@ -293,7 +293,7 @@ def test_one_name_one_row(parser):
         if model.system == "arc-hybrid":
             trace = model.search.trace(named.sentences, 0)
             for step in range(len(trace.taken)):
-                looked = Looked(trace.ids[step], trace.nodes[step], trace.counts[step])
+                looked = DecisionFeatures(trace.ids[step], trace.nodes[step], trace.counts[step])
                 names = named._names(model.features, NODES, COUNTS, looked, trace.groups[step])
                 for k, (name, row) in enumerate(zip(names, looked.ids.tolist(), strict=True)):
                     assert rows.setdefault((k, name), row) == row

@@ -21,7 +21,7 @@ from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.trees.spanning import best_projective, best_spanning
 from widemargin.loops.trees.transitions import FACTS, begin, legal, losses, make_transition
 from widemargin.structured.parser import features
-from widemargin.structured.parser.buffers import chart_room, merger_room, packed_weights
+from widemargin.structured.parser.buffers import chart_buffers, contraction_buffers, packed_weights
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.parser.training import (
@@ -184,8 +184,8 @@ def test_best_trees_equal_brute_force(n, seed, single, kind):
         "real": rng.normal(size=size) * 10.0 ** rng.integers(-3, 4),
     }[kind]
     for search, room, trees in (
-        (projective_loop, chart_room, naive.projective_trees(n)),
-        (spanning_loop, merger_room, naive.all_trees(n)),
+        (projective_loop, chart_buffers, naive.projective_trees(n)),
+        (spanning_loop, contraction_buffers, naive.all_trees(n)),
     ):
         heads = np.zeros(n + 2, np.uint32)
         score = search(scores, np.uint64(n), single, room(n), heads)
@@ -206,7 +206,7 @@ def test_nested_circles():
     scores[0, 1:] = -200.0
     scores[0, 4] = -190.0
     heads = np.zeros(n + 2, np.uint32)
-    spanning_loop(scores, np.uint64(n), True, merger_room(n), heads)
+    spanning_loop(scores, np.uint64(n), True, contraction_buffers(n), heads)
     trees = [heads for heads in naive.all_trees(n) if heads.count(0) == 1]
     found = sum(scores[h, d] for d, h in enumerate(heads[1 : n + 1], 1))
     assert found == naive.best_score(scores, trees, True)

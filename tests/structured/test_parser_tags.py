@@ -14,10 +14,10 @@ from widemargin.structured.parser.features import features_of
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.parser.tag_columns import (
-    asked_tags,
     choose_columns,
     group_attributes,
     join_features,
+    parse_tags,
 )
 from widemargin.structured.tagger.tagger import Tagger
 
@@ -63,7 +63,7 @@ def own_parser(*columns, **settings):
     ],
 )
 def test_where_tags_come_from(tags, own, columns):
-    assert asked_tags(tags) == (own, columns)
+    assert parse_tags(tags) == (own, columns)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_where_tags_come_from(tags, own, columns):
 )
 def test_tags_that_cannot_be_meant(tags):
     with pytest.raises(ValueError, match="tags="):
-        asked_tags(tags)
+        parse_tags(tags)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_tags_that_cannot_be_meant(tags):
 def test_which_columns_suit_a_corpus(xpos, feats, columns):
     columns_of = {"word": [list("abcd")], "upos": [["X"] * 4], "xpos": [list(xpos)]}
     given = Corpus.of({**columns_of, "feats": [list(feats)]})
-    assert choose_columns(given, asked_tags("own")) == columns
+    assert choose_columns(given, parse_tags("own")) == columns
     del columns_of["xpos"]
-    assert choose_columns(Corpus.of(columns_of), asked_tags("own")) == ("upos",)
+    assert choose_columns(Corpus.of(columns_of), parse_tags("own")) == ("upos",)
 
 
 def test_a_column_without_tags_is_refused(corpus):

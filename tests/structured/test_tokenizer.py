@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shell import run
 
 from widemargin import load
-from widemargin.data.readers.conllout import conll_text
+from widemargin.data.readers.conll_writer import conll_text
 from widemargin.errors import DataError, ModelFileError
 from widemargin.structured import Tagger, Tokenizer, load_tokenizer, read_conll
 from widemargin.structured.tokenizer import boundaries, cuts

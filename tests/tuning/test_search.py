@@ -16,7 +16,7 @@ from widemargin.online.settings import Settings
 from widemargin.tuning.cross_validation import cross_validate
 from widemargin.tuning.estimation import tune_pool
 from widemargin.tuning.learning import learn_and_test
-from widemargin.tuning.search import Search, Space, Trial, search
+from widemargin.tuning.search import Search, SearchSpace, Trial, search
 
 
 def make_generator():
@@ -69,7 +69,7 @@ def test_a_training_that_ends_early_stays_as_it_is():
 @pytest.mark.parametrize("settings", [SVMSettings(), Settings(rule="pa2", epochs=3)])
 def test_a_candidate_has_the_scores_of_its_cross_validation(settings):
     pool = make_pool(noise=2.0)
-    space = Space(C=(0.01, 0.1, 1.0), epochs=None)
+    space = SearchSpace(C=(0.01, 0.1, 1.0), epochs=None)
     for trial in search(pool, everything(pool), settings, space, make_generator).trials:
         alone = cross_validate(pool, replace(settings, C=trial.C), make_generator)
         assert np.array_equal(trial.scores, alone.scores)
@@ -78,7 +78,7 @@ def test_a_candidate_has_the_scores_of_its_cross_validation(settings):
 def test_kernel_svms_start_from_the_smaller_c_and_are_as_good():
     pool = make_pool(noise=1.5, classes=3)
     found = search(
-        pool, everything(pool), KernelSVMSettings(), Space(C=(0.1, 1.0, 10.0)), make_generator
+        pool, everything(pool), KernelSVMSettings(), SearchSpace(C=(0.1, 1.0, 10.0)), make_generator
     )
     alone = cross_validate(pool, KernelSVMSettings(C=10.0), make_generator)
     assert found.trials[-1].mean == pytest.approx(alone.accuracy, abs=0.02)
@@ -88,7 +88,7 @@ def test_threads_change_nothing():
     pool = make_pool(noise=2.0, classes=3)
     for settings in (SVMSettings(), Settings(rule="pa1")):
         one, two = (
-            search(pool, everything(pool), settings, Space(), make_generator, threads=threads)
+            search(pool, everything(pool), settings, SearchSpace(), make_generator, threads=threads)
             for threads in (1, 2)
         )
         assert [trial.chosen for trial in one.trials] == [trial.chosen for trial in two.trials]
@@ -102,7 +102,7 @@ def scores(*found):
 def test_the_search_goes_beyond_its_ends_and_refines():
     """Values a thousand times smaller need a C a million times larger."""
     pool = make_pool(noise=1.0, scale=1e-2)
-    found = search(pool, everything(pool), SVMSettings(), Space(), make_generator)
+    found = search(pool, everything(pool), SVMSettings(), SearchSpace(), make_generator)
     tried = [trial.C for trial in found.trials]
     assert max(tried) > 10.0
     best = found.best.C
@@ -114,16 +114,18 @@ def test_the_search_goes_beyond_its_ends_and_refines():
 
 def test_what_is_not_searched_stays():
     pool = make_pool()
-    found = search(pool, everything(pool), Settings(rule="pa1"), Space(C=None), make_generator)
+    found = search(
+        pool, everything(pool), Settings(rule="pa1"), SearchSpace(C=None), make_generator
+    )
     assert {trial.C for trial in found.trials} == {None}
     assert "C" not in found.best.chosen
-    found = search(pool, everything(pool), Settings(), Space(), make_generator)
+    found = search(pool, everything(pool), Settings(), SearchSpace(), make_generator)
     assert set(found.best.chosen) == {"epochs"}  # C has no effect on the perceptron
     found = search(
         pool,
         everything(pool),
         Settings(rule="pa2", epochs=3),
-        Space((0.5, 2.0), None),
+        SearchSpace((0.5, 2.0), None),
         make_generator,
     )
     assert [trial.chosen for trial in found.trials] == [{"C": 0.5}, {"C": 2.0}]
@@ -135,7 +137,7 @@ def test_more_epochs_are_tried_if_the_largest_is_best(monkeypatch):
     pool = make_pool(n=400, noise=2.5)
     monkeypatch.setattr(module, "FIRST_EPOCHS", (1,))
     monkeypatch.setattr(module, "MORE_EPOCHS", (4, 8))
-    found = search(pool, everything(pool), Settings(keep="last"), Space(), make_generator)
+    found = search(pool, everything(pool), Settings(keep="last"), SearchSpace(), make_generator)
     assert [trial.epochs for trial in found.trials] == [1, 4, 8]
 
 
@@ -146,7 +148,9 @@ def test_ties_go_to_the_smallest():
 
 def test_an_end_of_the_values_tried_is_told():
     pool = make_pool(noise=0.5, scale=1e-2)
-    found = search(pool, everything(pool), SVMSettings(), Space(C=(1e-5, 1e-4)), make_generator)
+    found = search(
+        pool, everything(pool), SVMSettings(), SearchSpace(C=(1e-5, 1e-4)), make_generator
+    )
     which = "smallest" if found.best.C == 1e-5 else "largest"
     told = f"the best C, {found.best.C:g}, is the {which} that was tried: try values beyond it"
     assert found.notes == [told]
@@ -162,7 +166,7 @@ def test_the_estimate_is_honest_where_there_is_nothing_to_learn(sets, room):
         rng = np.random.default_rng(seed)
         X, codes = rng.normal(size=(100, 5)), np.arange(100) % 2
         pool = Pool(Encoded(Rows.of(X), codes, None, np.arange(100), []), np.arange(2))
-        found = tune_pool(pool, Settings(keep="last"), Space(), make_generator, nested=True)
+        found = tune_pool(pool, Settings(keep="last"), SearchSpace(), make_generator, nested=True)
         chosen.append(found.search.best.mean)
         estimated.append(found.estimate_.accuracy)
     assert np.mean(chosen) > 0.52
@@ -172,12 +176,12 @@ def test_the_estimate_is_honest_where_there_is_nothing_to_learn(sets, room):
 
 def test_held_out_rows_take_no_part_in_the_search():
     pool = make_pool(n=300, noise=1.5)
-    first = tune_pool(pool, SVMSettings(), Space(C=(0.1, 1.0)), make_generator, seed=3)
+    first = tune_pool(pool, SVMSettings(), SearchSpace(C=(0.1, 1.0)), make_generator, seed=3)
     held = stratified_folds(pool.codes, 10, 3)[0].test
     X = pool.data.rows.to_matrix().copy()
     X[held] = 100.0
     other = Pool(Encoded(Rows.of(X), pool.codes, None, np.arange(300), []), pool.classes)
-    second = tune_pool(other, SVMSettings(), Space(C=(0.1, 1.0)), make_generator, seed=3)
+    second = tune_pool(other, SVMSettings(), SearchSpace(C=(0.1, 1.0)), make_generator, seed=3)
     assert all(np.array_equal(*p) for p in zip(*scores(first.search, second.search), strict=True))
     assert first.estimate_.sizes.tolist() == [len(held)] == [30]
     assert second.estimate_.accuracy < first.estimate_.accuracy
@@ -185,7 +189,7 @@ def test_held_out_rows_take_no_part_in_the_search():
 
 def test_the_estimate_is_of_the_settings_chosen():
     pool = make_pool(n=300, noise=1.5)
-    found = tune_pool(pool, SVMSettings(), Space(), make_generator)
+    found = tune_pool(pool, SVMSettings(), SearchSpace(), make_generator)
     cut = stratified_folds(pool.codes, 10, 0)[0]
     alone = learn_and_test(
         pool.split(*cut), replace(SVMSettings(), **found.best_), make_generator()

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.certificates.verifier import NOT_SEPARABLE, SEPARABLE, check_certificate
-from widemargin.markup.brief import brief_repr
 from widemargin.markup.charts import Curve, line_chart
 from widemargin.markup.html import Markup, ShownAsLines, fragment, lines_of, tag
+from widemargin.markup.reprs import brief_repr
 from widemargin.markup.words import several
 
 

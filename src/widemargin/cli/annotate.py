@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from widemargin.cli.sentences import load_sentence_model, read_questions, read_sentences
-from widemargin.data.readers.conllout import conll_text
+from widemargin.data.readers.conll_writer import conll_text
 from widemargin.data.readers.corpus import Corpus
 from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.structured.parser.model import Trees

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from widemargin.cli.sentences import read_sentences, refuse_skipping, tell_skipped
+from widemargin.cli.sentences import read_sentences, refuse_skipping, report_skipped
 from widemargin.cli.structured import SentenceTrainer
 from widemargin.cli.trainer import Job, Section
-from widemargin.data.readers.conllout import conll_text
+from widemargin.data.readers.conll_writer import conll_text
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of, open_bytes
 from widemargin.errors import DataError
@@ -157,7 +157,7 @@ def annotate(model: AnnotatorModel, files: Sequence[str], given: Mapping[str, An
         if write != "conllu":
             raise click.UsageError(f"--write {write} has no effect on CoNLL-U, which is copied")
         corpus = read_sentences(files or [STANDARD_INPUT], {**given, "format": "conllu"})
-        tell_skipped(corpus)
+        report_skipped(corpus)
         _write(conll_text(corpus, model.columns(corpus, threads), "conllu"))
         return
     refuse_skipping(given)

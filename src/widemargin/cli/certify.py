@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.certificates.certificate import Certificate, CertificateTable
 from widemargin.cli import options
-from widemargin.cli.suspicions import suspect_labels
+from widemargin.cli.data_checks import check_labels
 from widemargin.data.datasets import Classes, Encoded, make_encoder, read_all
 from widemargin.data.readers.files import Files
 from widemargin.errors import DataError
@@ -40,7 +40,7 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     assert data is not None
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to separate")
-    for suspicion in suspect_labels(data):
+    for suspicion in check_labels(data):
         click.echo(f"warning: {suspicion}", err=True)
     X, y = data.rows.to_matrix(), classes.values[data.codes]
     places = _Places(data, y)
@@ -70,15 +70,15 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
         click.echo(f"{found.verdict}: {len(found)} questions")
         for which, part in found.parts.items():
             click.echo(f"\n{' or '.join(map(str, which)) if isinstance(which, tuple) else which}")
-            _tell(part, places.of(which))
+            _print_certificate(part, places.of(which))
     else:
         assert isinstance(found, Certificate)
-        _tell(found, places)
+        _print_certificate(found, places)
     if given["verify"]:
         click.echo("verified in exact arithmetic")
 
 
-def _tell(found: Certificate, places: _Places) -> None:
+def _print_certificate(found: Certificate, places: _Places) -> None:
     """Print one verdict in words."""
     if found.verdict == "separable":
         click.echo(

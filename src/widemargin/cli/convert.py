@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from widemargin.cli.ask import load_rows_model
 from widemargin.cli.examples import read_examples
+from widemargin.cli.model_input import load_rows_model
 from widemargin.data.cache import write_cache
 from widemargin.data.readers.sources import check_readable
 from widemargin.errors import ModelFileError

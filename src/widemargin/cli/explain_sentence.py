@@ -12,7 +12,7 @@ from widemargin.cli.sentences import (
     load_sentence_model,
     read_sentences,
     refuse_table_options,
-    tell_skipped,
+    report_skipped,
 )
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError, ModelFileError
@@ -49,7 +49,7 @@ def explain_sentence(
     tagger = isinstance(model, TaggerModel)
     plain = not model.templates.columns.inputs if tagger else bool(model.taggers)
     corpus = read_sentences(files, given, plain)
-    tell_skipped(corpus)
+    report_skipped(corpus)
     if row > len(corpus):
         raise DataError(
             f"{corpus.source}: has {len(corpus)} sentences, so there is no sentence {row}"

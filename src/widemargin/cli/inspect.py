@@ -10,12 +10,12 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import load_rows_model
+from widemargin.cli.model_input import load_rows_model
 from widemargin.markup.words import several
 from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
-from widemargin.models.threshold import say_threshold
+from widemargin.models.threshold import describe_threshold
 from widemargin.pages.reportable import encoder_story
 from widemargin.stores.addresses import size_of
 from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
@@ -88,7 +88,7 @@ def show_training(
         f"{path}: {model.learner}, {model.rule} rule, {model.keep} kept",
         f"{several(len(labels), 'class')}: {shown}",
         *facts,
-        *([f"threshold: {say_threshold(model)}"] if model.threshold else []),
+        *([f"threshold: {describe_threshold(model)}"] if model.threshold else []),
         f"parameters: {parameters}",
         f"file: {size_of(path):,} bytes{stored}",
     ):
@@ -183,7 +183,7 @@ def explain(
     path: str, files: tuple[str, ...], row: int, top: int, given: Mapping[str, Any]
 ) -> None:
     """Print which features, or rows of the training data, decided the prediction of one row."""
-    from widemargin.cli.ask import Question
+    from widemargin.cli.model_input import ModelInput
     from widemargin.errors import DataError
 
     if learner_of(path) in SENTENCE_LEARNERS:
@@ -193,22 +193,22 @@ def explain(
         return
     if given["token"] is not None:
         raise click.UsageError("--token has no effect for this model, only for taggers and parsers")
-    question = Question(path, files, given)
+    inputs = ModelInput(path, files, given)
     passed = 0
-    for chunk in question.files.chunks():
+    for chunk in inputs.files.chunks():
         if row > passed + chunk.n:
             passed += chunk.n
             continue
         i = row - passed - 1
-        raw = one_example(question.raw(chunk), i)
+        raw = one_example(inputs.raw(chunk), i)
         click.echo(f"{chunk.source}:{chunk.lines[i]}")
         if chunk.labels is not None and chunk.labels.codes[i] >= 0:
             click.echo(f"label: {chunk.labels.values[chunk.labels.codes[i]]}")
-        asked = raw if question.model.encoder is not None else question.rows(raw)
-        if isinstance(question.model, KernelModel):
-            click.echo(str(question.model.explain(asked, top, first=1)))
+        asked = raw if inputs.model.encoder is not None else inputs.rows(raw)
+        if isinstance(inputs.model, KernelModel):
+            click.echo(str(inputs.model.explain(asked, top, first=1)))
         else:
-            click.echo(str(question.model.explain(asked, top)))
+            click.echo(str(inputs.model.explain(asked, top)))
         return
     raise DataError(f"{', '.join(files)}: has {passed} rows, so there is no row {row}")
 

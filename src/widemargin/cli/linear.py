@@ -147,7 +147,7 @@ class LinearTrainer(RowTrainer):
         if saved is not None:
             assert saved.encoder is not None
             stream.encoder, stream.classes = saved.encoder, Classes(saved.classes)
-            stream.go_on(saved.state, saved.bias)
+            stream.continue_from(saved.state, saved.bias)
         else:
             stream.start(self.rng)
         assert stream.bias is not None

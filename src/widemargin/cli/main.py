@@ -106,7 +106,7 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
-@options.asking
+@options.annotating
 @click.option(
     "--column", help="Column to write the tags to (default: the column that was learned)."
 )
@@ -154,7 +154,7 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
 
 
 @main.command()
-@options.asking
+@options.annotating
 @click.option(
     "--margins",
     is_flag=True,
@@ -385,7 +385,7 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
       widemargin report m.wm test.jsonl.xz -o m.html
       widemargin report en.wm test.conllu -o en.html
     """
-    from widemargin.cli.pages import report as work
+    from widemargin.cli.report import report as work
 
     work(model, files, output, given)
 

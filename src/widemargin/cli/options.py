@@ -216,7 +216,7 @@ words = click.option(
     metavar="N",
     help="CoNLL columns: the number of the column that holds the words (default: 1).",
 )
-_ASKING = [
+_ANNOTATING = [
     click.argument("model"),
     click.argument("files", nargs=-1),
     words,
@@ -251,9 +251,9 @@ def encoding(command: Callable[..., Any]) -> Callable[..., Any]:
     return _add(command, _ENCODING)
 
 
-def asking(command: Callable[..., Any]) -> Callable[..., Any]:
+def annotating(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the arguments MODEL and FILES (of sentences to annotate), and options for reading."""
-    return _add(command, _ASKING)
+    return _add(command, _ANNOTATING)
 
 
 def _add(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:

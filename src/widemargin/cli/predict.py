@@ -8,19 +8,19 @@ from typing import Any
 
 import click
 
-from widemargin.cli.ask import Question
+from widemargin.cli.model_input import ModelInput
 
 
 def predict(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print the label of every example, with its scores or probabilities if requested."""
-    question = Question(path, files or ["-"], given, live=True)
-    model, threads = question.model, question.threads
+    inputs = ModelInput(path, files or ["-"], given, live=True)
+    model, threads = inputs.model, inputs.threads
     if given["proba"] and not model.has_probabilities:
         raise click.UsageError(
             f"--proba: {path} has no probabilities; only --learner logistic with --keep last or"
             " average gives them. Use --scores instead"
         )
-    for _, rows in question.chunks():
+    for _, rows in inputs.chunks():
         labels = [str(label) for label in model.predict(rows, threads).tolist()]
         if given["proba"]:
             figures = model.predict_proba(rows, threads)

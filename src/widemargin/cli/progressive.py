@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificates.theorem import WEIGHTED
-from widemargin.cli.ask import Question
+from widemargin.cli.model_input import ModelInput
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.rows import Rows
@@ -35,7 +35,7 @@ class Progressive:
 
     Parameters
     ----------
-    question : Question
+    inputs : ModelInput
         The model's encoder and the examples. Those without a label are only predicted.
     model : LinearModel
         The model, whose state is modified.
@@ -57,9 +57,9 @@ class Progressive:
     """
 
     def __init__(
-        self, question: Question, model: LinearModel, settings: Settings, rng: np.random.Generator
+        self, inputs: ModelInput, model: LinearModel, settings: Settings, rng: np.random.Generator
     ) -> None:
-        self._question, self._model, self._settings, self._rng = question, model, settings, rng
+        self._inputs, self._model, self._settings, self._rng = inputs, model, settings, rng
         self._classes, self._threshold = Classes(model.classes), model.threshold
         self._before, self._began = model.state.last(), time.monotonic()
         self._waiting = self.interrupted = self._weighted = False
@@ -119,7 +119,7 @@ class Progressive:
 
     def _chunks(self) -> Iterator[Chunk]:
         """Yield the examples as they arrive."""
-        chunks = iter(self._question.files.chunks())
+        chunks = iter(self._inputs.files.chunks())
         while not self.interrupted:
             self._waiting = True
             try:
@@ -134,8 +134,8 @@ class Progressive:
 
     def _learn(self, chunk: Chunk) -> list[str]:
         """Predict the examples of a chunk, learn from them, and return the predictions."""
-        options, encoder = self._question.files.options, self._question.encoder
-        rows = encoder.encode(self._question.raw(chunk), 0.0, options.threads, note=True)
+        options, encoder = self._inputs.files.options, self._inputs.encoder
+        rows = encoder.encode(self._inputs.raw(chunk), 0.0, options.threads, note=True)
         rows = rows.with_bias(self._model.bias)
         known = self._classes.values
         make_room(self._model.state, known, known, rows, self._settings, self._rng)

@@ -6,7 +6,7 @@ from typing import Any
 
 from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.ranking import Curves
-from widemargin.models.threshold import say_threshold
+from widemargin.models.threshold import describe_threshold
 
 #: A class with a smaller share of the rows than this is rare enough to suggest a threshold.
 _RARE = 0.2
@@ -30,7 +30,7 @@ def ranking_figures(curves: Curves | None) -> dict[str, Any]:
     }
 
 
-def tell_ranking(curves: Curves, measures: Measures, model: Any) -> list[str]:
+def describe_ranking(curves: Curves, measures: Measures, model: Any) -> list[str]:
     """The figures for the rarer class, line by line, and a threshold that would suit it better."""
     code = measures.labels.index(curves.positive)
     f1, interval = measures.f1[code], measures.f1_intervals()[1][code]
@@ -49,7 +49,7 @@ def tell_ranking(curves: Curves, measures: Measures, model: Any) -> list[str]:
     rarer = ", the rarer one" if 2 * curves.positives < len(curves.truth) else ""
     lines = [
         f"class {curves.positive}{rarer}: {curves.positives} of {len(curves.truth)} rows",
-        *([f"threshold: {say_threshold(model)}"] if model.threshold else []),
+        *([f"threshold: {describe_threshold(model)}"] if model.threshold else []),
         *(
             f"{name:<17}  {value:.4f} (95 % interval {low:.4f} to {high:.4f}{more})"
             for name, value, (low, high), more in figures

@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.cli import options
 from widemargin.cli.class_weights import weights_by_class
-from widemargin.cli.suspicions import suspect
+from widemargin.cli.data_checks import check_data
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.cli.training_data import (
     Examples,
@@ -105,7 +105,7 @@ class RowTrainer(Trainer):
         if not job.quiet:
             runs = find_runs(self.settings, data.codes, found.classes.values)
             scaled = self.given.get("scale") == "maxabs"
-            for suspicion in (*suspect(data, found.encoder, scaled), *([runs] if runs else [])):
+            for suspicion in (*check_data(data, found.encoder, scaled), *([runs] if runs else [])):
                 click.echo(f"warning: {suspicion}", err=True)
         if "class_weight" in self.params:
             weights = weights_by_class(self.params["class_weight"], found.classes.values)

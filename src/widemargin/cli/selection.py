@@ -81,10 +81,10 @@ def _refuse_valid(trainer: Trainer, option: str) -> None:
 
 def _space(trainer: RowTrainer) -> Any:
     """The parameters to search: those that have an effect and were not given."""
-    from widemargin.tuning.search import Space
+    from widemargin.tuning.search import SearchSpace
 
     typed = options.typed_options()
-    asked = Space(None if "C" in typed else (), None if "epochs" in typed else ())
+    asked = SearchSpace(None if "C" in typed else (), None if "epochs" in typed else ())
     space = asked.for_settings(trainer.settings)
     if space.C is None and space.epochs is None:
         raise click.UsageError(

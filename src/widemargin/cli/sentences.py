@@ -62,7 +62,7 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
     piped = list(files) in ([], [STANDARD_INPUT]) and given.get("format") is None
     if not piped:
         corpus = read_sentences(files or [STANDARD_INPUT], given, plain)
-        tell_skipped(corpus)
+        report_skipped(corpus)
         return corpus
     with open_bytes(STANDARD_INPUT) as file:
         content = file.read()
@@ -80,7 +80,7 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
     piped_text = io.BytesIO(content)
     piped_text.name = source
     corpus = read_conll(piped_text, format="text" if plain else None, **_reading(given))
-    tell_skipped(corpus)
+    report_skipped(corpus)
     return corpus
 
 
@@ -121,7 +121,7 @@ def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"encoding": encoding, "words": given.get("words"), "skip_bad": skip_bad}
 
 
-def tell_skipped(corpus: Corpus) -> None:
+def report_skipped(corpus: Corpus) -> None:
     """Report on standard error which bad sentences were skipped."""
     for flaw in corpus.skipped[:_SHOWN]:
         click.echo(f"skipped: {flaw}", err=True)

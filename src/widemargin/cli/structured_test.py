@@ -15,7 +15,7 @@ from widemargin.cli.sentences import (
     load_sentence_model,
     read_sentences,
     refuse_table_options,
-    tell_skipped,
+    report_skipped,
 )
 from widemargin.cli.test import SHOWN, print_confusion
 from widemargin.data.readers.corpus import Corpus
@@ -63,7 +63,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     model = load_sentence_model(path)
     refuse_column(model, given)
     corpus = _read_answers(files, given, model.learner)
-    tell_skipped(corpus)
+    report_skipped(corpus)
     threads = thread_count(given.get("threads") or -1)
     column = {} if given.get("column") is None else {"column": given["column"]}
     report = SENTENCE_LEARNERS[model.learner].load_measure()(model, corpus, threads, **column)

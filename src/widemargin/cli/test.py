@@ -10,8 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import Question
-from widemargin.cli.ranking import ranking_figures, tell_ranking
+from widemargin.cli.model_input import ModelInput
+from widemargin.cli.ranking import describe_ranking, ranking_figures
 from widemargin.data.datasets import Classes
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
@@ -35,13 +35,13 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         return
     if given.get("words") is not None:
         raise click.UsageError("--words has no effect for this model: it does not read sentences")
-    question = Question(path, files, given)
-    model = question.model
+    inputs = ModelInput(path, files, given)
+    model = inputs.model
     classes, k = Classes(model.classes), len(model.classes)
     confusion = np.zeros((k + 1, k), np.int64)
     ranked: list[tuple[np.ndarray, np.ndarray]] = []
     unknown: Counter[str] = Counter()
-    for chunk, rows in question.chunks():
+    for chunk, rows in inputs.chunks():
         if chunk.labels is None:
             schema = getattr(model.encoder, "schema", None)
             where = f", no column {schema.label!r}" if schema and schema.label else ""
@@ -54,7 +54,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
             )
         strange = chunk.labels.codes[answers < 0]
         unknown.update(map(str, chunk.labels.values[strange].tolist()))
-        scores = model.decision_function(rows, question.threads)
+        scores = model.decision_function(rows, inputs.threads)
         confusion += confusion_of(answers, best_class(scores), k)
         if k == 2:
             ranked.append((answers, scores))
@@ -72,7 +72,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         return
     _print(measures, unknown)
     if curves is not None:
-        click.echo("\n" + "\n".join(tell_ranking(curves, measures, model)))
+        click.echo("\n" + "\n".join(describe_ranking(curves, measures, model)))
 
 
 def _figures(measures: Measures) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.ranking import Choice, choose_threshold, label_code
 from widemargin.evaluate.thresholds import Aim, read_aim
-from widemargin.models.threshold import say_threshold, with_threshold
+from widemargin.models.threshold import describe_threshold, with_threshold
 
 
 def wanted_threshold(trainer: Trainer) -> Aim | float | None:
@@ -65,7 +65,7 @@ def set_threshold(trainer: Any, model: Any, wanted: Aim | float | None) -> tuple
         return model, NOTHING
     if not isinstance(wanted, Aim):
         model = with_threshold(model, wanted)
-        return model, Section({"threshold": wanted}, [f"threshold: {say_threshold(model)}"])
+        return model, Section({"threshold": wanted}, [f"threshold: {describe_threshold(model)}"])
     rows, codes = trainer.measured.rows, trainer.measured.codes
     known = codes >= 0
     scores = model.decision_function(rows_for(model, rows))[known]
@@ -73,10 +73,10 @@ def set_threshold(trainer: Any, model: Any, wanted: Aim | float | None) -> tuple
         model.classes, model.classes[codes[known]], scores, wanted, trainer.given.get("positive")
     )
     model = with_threshold(model, choice.threshold)
-    return model, _tell(choice, say_threshold(model))
+    return model, _describe(choice, describe_threshold(model))
 
 
-def _tell(choice: Choice, rule: str) -> Section:
+def _describe(choice: Choice, rule: str) -> Section:
     """What to report about a chosen threshold."""
     label = choice.chosen.labels[1]
     figures = {

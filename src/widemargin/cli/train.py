@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from widemargin.cli.default_learner import make_trainer
-from widemargin.cli.report import report
 from widemargin.cli.selection import select
 from widemargin.cli.threshold import check_threshold, set_threshold, wanted_threshold
 from widemargin.cli.trainer import Trainer
+from widemargin.cli.training_report import report
 from widemargin.errors import DataError
 from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
 from widemargin.modelfile import learner_of

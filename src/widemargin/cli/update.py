@@ -13,8 +13,8 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.ask import Question
 from widemargin.cli.linear import settings_of
+from widemargin.cli.model_input import ModelInput
 from widemargin.cli.options import refuse_to_overwrite
 from widemargin.cli.progressive import Progressive, refuse_predictions
 from widemargin.data.datasets import Classes, Encoded, read_all
@@ -23,8 +23,8 @@ from widemargin.markup.words import several
 from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
-from widemargin.models.text_defaults import SAY_GOING_ON, go_on_online
-from widemargin.models.threshold import kept_threshold, say_threshold
+from widemargin.models.text_defaults import MADE_ONLINE, make_online
+from widemargin.models.threshold import describe_threshold, kept_threshold
 from widemargin.online.fit import fit_linear, make_room
 from widemargin.online.orders import generator_of
 from widemargin.parameters import make_generator
@@ -40,20 +40,20 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     began = time.monotonic()
     refuse_to_overwrite(target, given["force"])
     _refuse_sentences(path)
-    question = Question(path, files, given, live=given["predictions"])
-    model, encoder = _updatable(path, question.model, question.encoder), question.encoder
+    inputs = ModelInput(path, files, given, live=given["predictions"])
+    model, encoder = _updatable(path, inputs.model, inputs.encoder), inputs.encoder
     _refuse_texts(given, encoder)
     settings = settings_of(model, epochs=given["epochs"] or 1, validation=0.0, start="zero")
     rng = _generator_of(model)
-    table = replace(question.files.options.table, need_label=not given["predictions"])
-    question.files.options = replace(question.files.options, table=table)
+    table = replace(inputs.files.options.table, need_label=not given["predictions"])
+    inputs.files.options = replace(inputs.files.options, table=table)
     if given["predictions"]:
         refuse_predictions(path, settings, given)
-        progressive = Progressive(question, model, settings, rng)
+        progressive = Progressive(inputs, model, settings, rng)
         with progressive.heeding_interrupts():
             return _answer_and_learn(progressive, target, given, began)
     classes = Classes(model.classes)
-    data = _read_labelled(question, encoder, classes)
+    data = _read_labelled(inputs, encoder, classes)
     rows = data.rows.with_bias(model.bias)
     state, history = model.state, model.history.copy()
     make_room(state, model.classes, classes.values, rows, settings, rng)
@@ -93,15 +93,15 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     if given["as_json"]:
         click.echo(json.dumps(figures))
     elif not given["quiet"]:
-        _tell(figures, learned)
+        _print_figures(figures, learned)
     return 130 if watch.interrupted else 0
 
 
-def _read_labelled(question: Question, encoder: Any, classes: Classes) -> Encoded:
+def _read_labelled(inputs: ModelInput, encoder: Any, classes: Classes) -> Encoded:
     """All examples; an error if one has no label."""
-    data = read_all(question.files, encoder, classes, learn=True, observe=False)
+    data = read_all(inputs.files, encoder, classes, learn=True, observe=False)
     if data is None or np.any(data.codes < 0):
-        paths = ", ".join(question.files.paths)
+        paths = ", ".join(inputs.files.paths)
         raise DataError(f"{paths}: every example needs a label to learn from")
     return data
 
@@ -153,14 +153,14 @@ def _answer_and_learn(
     if given["as_json"]:
         click.echo(json.dumps(figures), err=True)
     elif not given["quiet"]:
-        _tell(figures, learned, err=True)
+        _print_figures(figures, learned, err=True)
         if labelled:
             right = figures["accuracy"]
             click.echo(f"accuracy of the answers: {right:.4f} on {labelled} rows", err=True)
     return 130 if progressive.interrupted else 0
 
 
-def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -> None:
+def _print_figures(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -> None:
     """Print a summary, new classes, and the threshold by which the model decides."""
     click.echo(
         f"learned from {several(figures['rows'], 'more row')}:"
@@ -174,7 +174,7 @@ def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -
         click.echo(f"{several(count, 'new class')}: {names}{more}", err=err)
     if learned.threshold:
         click.echo(
-            f"threshold: {say_threshold(learned)}, unchanged: it was chosen before these rows"
+            f"threshold: {describe_threshold(learned)}, unchanged: it was chosen before these rows"
             " were learned",
             err=err,
         )
@@ -200,5 +200,5 @@ def _updatable(path: str, model: LinearModel | KernelModel, encoder: Any) -> Lin
         return model
     if encoder.kind != "text" and not getattr(encoder, "only_texts", False):
         raise DataError(f"{path}: an SVM cannot be updated: train it again on all examples")
-    warnings.warn(f"{path}: {SAY_GOING_ON}", DataWarning, stacklevel=3)
-    return go_on_online(model)
+    warnings.warn(f"{path}: {MADE_ONLINE}", DataWarning, stacklevel=3)
+    return make_online(model)

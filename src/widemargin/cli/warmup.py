@@ -36,7 +36,7 @@ from widemargin.linear_svm.fit import LOSSES, SVMSettings, fit_svm
 from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iterate
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
 from widemargin.linear_svm.steps import CoordinatePass
-from widemargin.loops import direct, places
+from widemargin.loops import cache_folders, cached_loops
 from widemargin.loops.jit import cache_folder, compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
 from widemargin.loops.svm.dual import combine
@@ -305,17 +305,17 @@ def forget_old_versions(current: pathlib.Path) -> None:
 
     Only folders that are named by a digest and contain no files but numba's and ours are removed.
     """
-    from widemargin.loops.compiling import TURNS
+    from widemargin.loops.compiling import LOCKS
 
-    places.forget_folders(current)
+    cache_folders.forget_folders(current)
     for other in current.parent.iterdir():
         if other == current or other.is_symlink() or not re.fullmatch("[0-9a-f]{24}", other.name):
             continue
         files = [path for path in other.rglob("*") if not path.is_dir()]
         if files and all(
-            path.suffix in (".nbi", ".nbc", direct.ENDING)
+            path.suffix in (".nbi", ".nbc", cached_loops.ENDING)
             or path.name == "lock"
-            or path.parent == other / TURNS
+            or path.parent == other / LOCKS
             for path in files
         ):
             shutil.rmtree(other, ignore_errors=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse, repeats_column
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 
 #: The typical sizes of values and rows are estimated from this many rows.
 _SAMPLED = 250

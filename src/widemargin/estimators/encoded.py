@@ -19,12 +19,12 @@ from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.models.text_defaults import (
+    MADE_ONLINE,
     PIECEWISE,
-    SAY_GOING_ON,
     SAY_PIECEWISE,
     WHOLE,
     TextDefault,
-    go_on_online,
+    make_online,
 )
 from widemargin.parameters import Use, changed, refuse_unused
 
@@ -200,8 +200,8 @@ class EncodedClassifier(FittedClassifier):
     def _go_on(self) -> None:
         """Continue an SVM of texts with passive-aggressive steps, which need no other texts."""
         if isinstance(self.learner_, LinearSVM):
-            warnings.warn(SAY_GOING_ON, DataWarning, stacklevel=3)
-            model = go_on_online(self.learner_.model_)
+            warnings.warn(MADE_ONLINE, DataWarning, stacklevel=3)
+            model = make_online(self.learner_.model_)
             self.learner_ = PassiveAggressive(**model.params).restore(model)
 
     def _ask(self, method: str, X: Any) -> np.ndarray:

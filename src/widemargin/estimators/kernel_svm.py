@@ -21,7 +21,7 @@ from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.kernel_machines.svm.probabilities import PairSigmoids, fit_pair_sigmoids
 from widemargin.kernel_machines.svm.solve import KernelDualStart
-from widemargin.loops.ahead import compile_ahead
+from widemargin.loops.background_compiling import compile_ahead
 from widemargin.online.fit import check_classes
 from widemargin.parameters import changed, refuse_unused, settings_from
 from widemargin.threads import thread_count

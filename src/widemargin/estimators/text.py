@@ -16,7 +16,7 @@ from widemargin.errors import DataError
 from widemargin.estimators.encoded import EncodedClassifier
 from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.passive_aggressive import PassiveAggressive
-from widemargin.loops.ahead import compile_ahead
+from widemargin.loops.background_compiling import compile_ahead
 from widemargin.models.explanation import Explanation
 from widemargin.models.text_defaults import NGRAMS, WHOLE, TextDefault
 from widemargin.parameters import NamedParameters, changed, refuse_unused, used_with

@@ -32,7 +32,7 @@ from widemargin.threads import thread_count
 from widemargin.tuning.estimation import tune_pool
 from widemargin.tuning.learning import AnySettings
 from widemargin.tuning.results import Tuning
-from widemargin.tuning.search import Space
+from widemargin.tuning.search import SearchSpace
 
 _SVMS: dict[type, Any] = {LinearSVM: SVMSettings, KernelSVM: KernelSVMSettings}
 
@@ -102,7 +102,7 @@ KernelPerceptron, TextClassifier or TableClassifier
     >>> round(found.estimate_.accuracy, 2), [round(edge, 2) for edge in found.estimate_.interval]
     (0.93, [0.83, 0.97])
     """
-    space = Space(_candidates("C", C), _candidates("epochs", epochs))
+    space = SearchSpace(_candidates("C", C), _candidates("epochs", epochs))
     learner = _learner_of(estimator)
     settings = _settings_of(learner)
     searched = space.for_settings(settings)
@@ -149,7 +149,7 @@ def _candidates(name: str, given: Any) -> Any:
     return tuple(sorted({as_given(value) for value in given}))
 
 
-def _check_unsearched(given: Space, searched: Space, learner: Any) -> None:
+def _check_unsearched(given: SearchSpace, searched: SearchSpace, learner: Any) -> None:
     """Refuse a list of values that has no effect."""
     for name in ("C", "epochs"):
         if getattr(given, name) and getattr(searched, name) is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.evaluate.intervals import wilson
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 
 #: Number of confusion tables drawn for the intervals of F1.
 _DRAWS = 1000

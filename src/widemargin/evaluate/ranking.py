@@ -21,7 +21,7 @@ from widemargin.errors import DataError
 from widemargin.evaluate.intervals import logit_interval, wilson
 from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.thresholds import Aim, Counts, best_cut, between, read_aim
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 
 #: A threshold is chosen this many times, each time leaving out a different part of the examples.
 _PARTS = 10

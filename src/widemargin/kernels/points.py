@@ -17,7 +17,7 @@ from widemargin.loops.kernel.bits import WORD, pack_bits
 from widemargin.loops.kernel.panels import LONGEST, pack
 from widemargin.loops.lowlevel.panel_products import PANEL, suits_this_processor
 from widemargin.loops.storage import squared_norms
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 
 #: Sparse rows are multiplied as dense ones if at least one value in this many is nonzero ...
 _DENSE_ENOUGH = 32

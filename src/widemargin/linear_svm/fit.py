@@ -32,7 +32,7 @@ from widemargin.linear_svm.problem import (
 )
 from widemargin.linear_svm.side_by_side import in_groups, shared_rows, solve_beside
 from widemargin.linear_svm.small import is_small, solve_each
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 from widemargin.online.columns import Columns, columns_for
 from widemargin.online.fit import prices, split
 from widemargin.online.held_out import HeldOut, HeldOutScore

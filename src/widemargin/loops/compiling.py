@@ -27,26 +27,26 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
-from widemargin.loops import direct, places
-from widemargin.loops.ahead import compile_meanwhile, note_begun
-from widemargin.loops.inner import INNER, WHOLE, call_inside, keep_inside
+from widemargin.loops import cache_folders, cached_loops
+from widemargin.loops.background_compiling import compile_meanwhile, note_begun
+from widemargin.loops.compile_locks import CompileLock
 from widemargin.loops.jit import PLAIN, is_quiet, tell_numba
+from widemargin.loops.numba_pipelines import INNER, WHOLE, call_inside, keep_inside
 from widemargin.loops.processor import RELEASED, Processor, this_processor
-from widemargin.loops.turns import Turn
 
 try:
     import fcntl
 except ImportError:  # not on every system
     fcntl = None
 
-_RELEASE = places.RELEASE
+_RELEASE = cache_folders.RELEASE
 #: The folder of the locks that let one process at a time compile a loop.
-TURNS = "turns"
+LOCKS = "locks"
 
 
 def _digest(processor: Processor) -> str:
     """A digest of everything that the machine code depends on."""
-    digest = places.digest_sources().copy()
+    digest = cache_folders.digest_sources().copy()
     for fact in (
         numba.__version__,
         numpy.__version__,
@@ -73,10 +73,10 @@ def _find_released() -> pathlib.Path | None:
 
 def _open_cache() -> tuple[pathlib.Path, str]:
     """Prepare the user's cache folder; returns its path, and why it cannot be used, or ""."""
-    folder = places.cache_root() / _digest(this_processor())
+    folder = cache_folders.cache_root() / _digest(this_processor())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not places.is_private(folder):
+        if not cache_folders.is_private(folder):
             return folder, "others can write to it"
         return folder, "" if os.access(folder, os.W_OK) else "it is read-only"
     except OSError as error:
@@ -119,8 +119,8 @@ class _Place(_InGivenFolder):
 def _folder_inside(file: str) -> str:
     """A name for the folder of a file of this package; empty for other files."""
     folder = pathlib.Path(file).resolve().parent
-    inside = folder.is_relative_to(places.PACKAGE)
-    return "_".join(folder.relative_to(places.PACKAGE).parts) if inside else ""
+    inside = folder.is_relative_to(cache_folders.PACKAGE)
+    return "_".join(folder.relative_to(cache_folders.PACKAGE).parts) if inside else ""
 
 
 class _Places(CompileResultCacheImpl):
@@ -131,17 +131,17 @@ class _Places(CompileResultCacheImpl):
     def reduce(self, data: Any) -> Any:
         """The parts of a loop to cache: not its typed source, nor Python objects of its parts.
 
-        None of its parts uses such objects (see `loops/inner.py`), and loading them would import
-        numba's modules for strings and sorting.
+        None of its parts uses such objects (see `loops/numba_pipelines.py`), and loading them would
+        import numba's modules for strings and sorting.
         """
         *kept, _objects = super().reduce(data._replace(type_annotation=""))
-        direct.keep_image(_FOLDER, (*kept, ()))
+        cached_loops.keep_image(_FOLDER, (*kept, ()))
         return (*kept, ())
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """Load numba's file, and restore the image that lets later runs do without numba."""
         if _CACHE is not None:
-            direct.keep_image(_CACHE, payload)
+            cached_loops.keep_image(_CACHE, payload)
         return super().rebuild(target_context, payload)
 
 
@@ -213,7 +213,7 @@ class _SafeCache(_Kept):
     def __init__(self, function: Any) -> None:
         super().__init__(function, _FOLDER)
         self._released = None if _RELEASED is None else _Kept(function, _RELEASED)
-        self._turn = Turn(_FOLDER / TURNS)
+        self._compile_lock = CompileLock(_FOLDER / LOCKS)
         self._module = function.__module__
         self._name = f"{function.__module__}.{function.__qualname__}"
 
@@ -224,26 +224,26 @@ class _SafeCache(_Kept):
         if found is None:
             tell_compiling()
         if found is None and _CACHE is not None:
-            turn = name_turn(self._name, normalize_signature(sig)[0])
-            self._turn.wait(turn, meanwhile=compile_meanwhile)
+            lock = name_lock(self._name, normalize_signature(sig)[0])
+            self._compile_lock.acquire(lock, meanwhile=compile_meanwhile)
             found = self.find(sig, target_context)
         if found is None:
             note_begun(self._module)
         return found
 
-    def in_turn(
+    def releasing_lock(
         self, compile: Callable[[Any], Any], timed: Callable[[], Any]
     ) -> Callable[[Any], Any]:
         """Numba's `compile`, timed, which then releases the lock, even if it fails."""
 
-        def finish_turn(sig: Any) -> Any:
+        def compile_and_release(sig: Any) -> Any:
             try:
                 with timed():
                     return compile(sig)
             finally:
-                self._turn.end()
+                self._compile_lock.release()
 
-        return finish_turn
+        return compile_and_release
 
     def save_overload(self, sig: Any, data: Any) -> None:
         global _OBSTACLE
@@ -284,7 +284,7 @@ _RELEASED = None if numba.config.DISABLE_JIT else _find_released()
 if _OBSTACLE and _RELEASED is None:
     _tell_not_kept()
 if _CACHE is not None or _RELEASED is not None:
-    places.remember_folders(_RELEASED, _FOLDER, PLAIN)
+    cache_folders.remember_folders(_RELEASED, _FOLDER, PLAIN)
 
 
 def numba_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -310,11 +310,11 @@ def make_dispatcher(
         call_inside(compiled, keep_inside(part, interpreted=False))
     if _CACHE is not None or _RELEASED is not None:
         compiled._cache = _SafeCache(function)
-        compiled.compile = compiled._cache.in_turn(compiled.compile, timed)
+        compiled.compile = compiled._cache.releasing_lock(compiled.compile, timed)
     return compiled
 
 
-def name_turn(loop: str, kinds: Any) -> str:
+def name_lock(loop: str, kinds: Any) -> str:
     """The name of the lock for compiling a loop for arguments of these numba types."""
     return f"{loop}.{hashlib.sha256(str(kinds).encode()).hexdigest()[:16]}"
 

@@ -1,9 +1,10 @@
 """The decorator of every compiled loop: what it may assume, and how its code is found.
 
-Cached code is called directly (`loops/direct.py`). Numba is imported (`loops/compiling.py`), which
-takes a third of a second, only if a loop has to be compiled or if anything about its code is
-unusual. So no module in this folder imports numba or LLVM at import time, except those that only
-the compiler needs: `loops/compiling.py`, `inner.py` and `lean.py`, and `loops/lowlevel/by_hand`.
+Cached code is called directly (`loops/cached_loops.py`). Numba, whose import takes a third of a
+second, is imported (`loops/compiling.py`) only if a loop has to be compiled or if anything about
+its code is unusual. So no module in this folder imports numba or LLVM at import time, except those
+that only the compiler needs: `compiling.py`, `numba_pipelines.py`, `numba_shortcuts.py`, and
+`lowlevel/by_hand`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from widemargin.loops.direct import ENDING, Loop
-from widemargin.loops.places import compiler_is_on, find_folders
+from widemargin.loops.cache_folders import compiler_is_on, find_folders
+from widemargin.loops.cached_loops import ENDING, Loop
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +30,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrap
 SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
 #: The same for a loop whose products and sums may be fused into one instruction, rounded once.
 FUSED: dict[str, Any] = {**OPTIONS, "fastmath": {"contract"}}
-#: For a function that only other loops call, see `loops/inner.py`.
+#: For a function that only other loops call, see `loops/numba_pipelines.py`.
 INNER: dict[str, Any] = {"inner": True}
 #: For a function that is called for every example. A real call would increment and decrement the
 #: reference count of each array argument, which costs as much as a short row.
@@ -52,7 +53,7 @@ def jit(*, inner: bool = False, inline: bool = False, sums: bool = False) -> Cal
     Parameters
     ----------
     inner : bool
-        Only other loops call it: compile it with them, see `loops/inner.py`.
+        Only other loops call it: compile it with them, see `loops/numba_pipelines.py`.
     inline : bool
         The same, and inline its code at every call, see `INLINE`. Python may also call it: it is
         then interpreted.

@@ -137,7 +137,7 @@ class KernelModel(SavedModel):
             rows = Rows.of(rows.to_matrix(), bias=0.0, dtype=self.dtype)
         return points_of(self.kernel, rows)
 
-    def meeting(self, points: Points) -> tuple[Points, np.ndarray | None]:
+    def support_for(self, points: Points) -> tuple[Points, np.ndarray | None]:
         """The support in the form these points need, and the columns to use; None means all.
 
         Columns that are zero in the whole support contribute nothing to any product.
@@ -156,7 +156,7 @@ class KernelModel(SavedModel):
         each class. Kernel values take only a few megabytes at a time, however many rows there are.
         """
         points = self.points(X)
-        support, columns = self.meeting(points)
+        support, columns = self.support_for(points)
         found = np.empty((points.n, self.coef.shape[1]))
         for begin in range(0, points.n, _TOGETHER):
             which = slice(begin, begin + _TOGETHER)

@@ -74,7 +74,7 @@ class KernelSVMModel(KernelModel):
         Kernel values take a few megabytes per thread at a time, however many examples there are.
         """
         points = self.points(X)
-        support, columns = self.meeting(points)
+        support, columns = self.support_for(points)
         found = np.empty((points.n, self.coef.shape[1]))
         near = is_near(self.kernel, support, points)
         together = _TOGETHER // 4 if near else _TOGETHER

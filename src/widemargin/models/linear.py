@@ -30,7 +30,7 @@ from widemargin.modelfile import (
 )
 from widemargin.models.description import check_description, read_names
 from widemargin.models.explanation import Explanation, Reason
-from widemargin.models.threshold import say_threshold
+from widemargin.models.threshold import describe_threshold
 from widemargin.online.orders import unpack_state
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
@@ -363,7 +363,7 @@ class LinearModel(SavedModel):
             ("features", f"{self.state.width:,}"),
         ]
         if self.threshold:
-            parts.append(("threshold", say_threshold(self)))
+            parts.append(("threshold", describe_threshold(self)))
         found = []
         if self.certificate is None:
             epochs = self.history.epochs_run

@@ -62,7 +62,7 @@ def explain_by_support(model: Any, x: Any, top: int | None, first: int) -> Expla
         raise DataError(f"explain takes one row, found {points.n}")
     scores = model.class_scores(x)
     code, rival, direction, bias = _compared(model, scores)
-    support, columns = model.meeting(points)
+    support, columns = model.support_for(points)
     asked = points if columns is None else points.keep(columns, slice(0, 1))
     values = block(model.kernel, support, asked)[:, 0].astype(np.float64)
     own = _own_labels(model)

@@ -39,13 +39,13 @@ BESIDE = TextDefault("Perceptron", {"fit_intercept": "auto"}, False, 1)
 #: The warning when documents are learned in pieces although all at once would be better.
 SAY_PIECEWISE = "a passive-aggressive learner without idf is used instead of an SVM"
 #: The warning when an SVM continues to learn.
-SAY_GOING_ON = (
+MADE_ONLINE = (
     "an SVM needs all documents at once: it continues with passive-aggressive steps; train it"
     " again on all documents for the best model"
 )
 
 
-def go_on_online(model: LinearModel) -> LinearModel:
+def make_online(model: LinearModel) -> LinearModel:
     """Convert an SVM to a passive-aggressive learner that starts from its weights.
 
     An SVM of several classes scores -1 where an example is not of a class and +1 where it is. The

@@ -39,6 +39,6 @@ def kept_threshold(model: Any, classes: np.ndarray) -> float:
     return 0.0
 
 
-def say_threshold(model: Any) -> str:
+def describe_threshold(model: Any) -> str:
     """The rule by which a model predicts one of two classes."""
     return f"{model.classes[1]} if the score is at least {model.threshold:.6g}"

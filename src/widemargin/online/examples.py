@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from widemargin.data.rows import Rows
-from widemargin.online.orders import Shuffle, Turns
+from widemargin.online.orders import ResumableOrders, Shuffle
 from widemargin.online.passes import Window
 
 
@@ -70,7 +70,7 @@ class InMemory:
         window = Window(rows, y, price, order, first_row)
         self.whole: Window | None = window
         self._window = window
-        self._turns = Turns(order, shuffle)
+        self._turns = ResumableOrders(order, shuffle)
 
     def epoch(self, place: Place, rng: np.random.Generator) -> Iterator[Window]:
         """Yield the one window, in a new order."""

@@ -99,7 +99,7 @@ class FromFiles:
         self.state = begin(rows, len(self._known), self.settings, rng)
         return self.state
 
-    def go_on(self, state: State, bias: float) -> None:
+    def continue_from(self, state: State, bias: float) -> None:
         """Continue from an earlier state, which may have fewer classes and features."""
         self.state, self.bias, self._known = state, bias, self.classes.values
 

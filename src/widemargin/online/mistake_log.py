@@ -20,7 +20,7 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.loops.linear.passes import Log
 from widemargin.loops.linear.scores import Postings, binary_votes, multiclass_votes, post
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 from widemargin.markup.words import several
 from widemargin.modelfile import check_places, check_shape
 from widemargin.online.columns import Columns

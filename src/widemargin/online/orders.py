@@ -47,7 +47,7 @@ def orders(which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> Ite
         yield frozen(order)
 
 
-class Turns:
+class ResumableOrders:
     """The orders of successive epochs, which can be resumed after an interruption.
 
     Parameters
@@ -81,13 +81,13 @@ class EpochOrders:
     Parameters
     ----------
     which, shuffle
-        See `Turns`.
+        See `ResumableOrders`.
     rng : numpy Generator
         Source of randomness. The training may draw from it too, within an epoch.
     """
 
     def __init__(self, which: np.ndarray, shuffle: Shuffle, rng: np.random.Generator) -> None:
-        self._turns, self._rng = Turns(which, shuffle), rng
+        self._turns, self._rng = ResumableOrders(which, shuffle), rng
         self._states: dict[str, Any] = {"run": rng.bit_generator.state}
 
     def begin(self, resumed: bool) -> np.ndarray:

@@ -10,7 +10,7 @@ from widemargin.evaluate.ranking import Curves
 from widemargin.markup.charts import Curve, Mark, line_chart, thin_path
 from widemargin.markup.html import Markup, facts, joined, tag
 from widemargin.markup.words import short
-from widemargin.models.threshold import say_threshold
+from widemargin.models.threshold import describe_threshold
 
 
 def ranked(curves: Curves, model: Any) -> Markup:
@@ -30,7 +30,7 @@ def ranked(curves: Curves, model: Any) -> Markup:
     ]
     lines = [
         ("examples of the class", f"{curves.positives:,} of {len(curves.truth):,}"),
-        ("decision", f"{say_threshold(model)}" if hasattr(model, "threshold") else "score 0"),
+        ("decision", f"{describe_threshold(model)}" if hasattr(model, "threshold") else "score 0"),
         *(
             (what, f"{value:.4f} (95 % interval {low:.4f} to {high:.4f})")
             for what, value, (low, high) in measured

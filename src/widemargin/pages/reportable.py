@@ -14,7 +14,7 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.evaluate.predictions import Exam, examine
-from widemargin.models.threshold import say_threshold
+from widemargin.models.threshold import describe_threshold
 from widemargin.separability.linear_trainings import begin_run
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.examination import SentenceExam, examine_sentences
@@ -111,7 +111,7 @@ def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
     linear = hasattr(model, "state") and hasattr(type(model), "coef")
     more = list(model.facts()) if hasattr(model, "facts") else []
     if getattr(model, "threshold", 0.0):
-        more.append(("threshold", say_threshold(model)))
+        more.append(("threshold", describe_threshold(model)))
     certificate = getattr(model, "certificate", None)
     if certificate is None:
         certificate = begin_run(model) if linear else getattr(fitted, "certificate_", None)

@@ -49,7 +49,7 @@ _MISTAKES = (
 )
 
 
-def told_of_sentences(exam: SentenceExam) -> str:
+def summarise_sentences(exam: SentenceExam) -> str:
     """A summary of the results in one paragraph."""
     report = exam.report
     where = f"On the {several(report.sentences, 'sentence')} given ({report.tokens:,} tokens)"

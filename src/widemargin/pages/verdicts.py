@@ -12,7 +12,7 @@ from widemargin.certificates.gap import GapCertificate
 from widemargin.evaluate.predictions import Exam
 from widemargin.markup.words import several
 from widemargin.pages.reportable import Subject
-from widemargin.pages.sentences import told_of_sentences
+from widemargin.pages.sentences import summarise_sentences
 from widemargin.structured.examination import SentenceExam
 from widemargin.training.history import History
 
@@ -47,7 +47,7 @@ def verdict(subject: Subject, exam: Exam | SentenceExam | None) -> list[str]:
             f"On examples held out during training it reached {np.nanmax(scores):.4f}{tail}."
         )
     if isinstance(exam, SentenceExam):
-        sentences.append(told_of_sentences(exam))
+        sentences.append(summarise_sentences(exam))
     else:
         sentences.append(_exam(exam) if exam is not None else _NOT_EXAMINED)
     return sentences

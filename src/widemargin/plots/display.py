@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 
 
 @dataclass(repr=False)

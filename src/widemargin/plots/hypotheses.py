@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.errors import DataError
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 from widemargin.plots.style import need_log
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 
 #: Two columns, by number or by name.
 Features = tuple[int | str, int | str]

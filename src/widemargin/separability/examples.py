@@ -22,7 +22,7 @@ from widemargin.data.encode.labels import encode_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
-from widemargin.loops.ahead import compile_ahead
+from widemargin.loops.background_compiling import compile_ahead
 from widemargin.parameters import check_choice, check_constant, check_not_negative, seconds_limit
 from widemargin.separability.cascade import decide
 from widemargin.separability.margins import Measured, measure, radius, sharpen

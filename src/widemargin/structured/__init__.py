@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; when run, names load on first use
     from widemargin.data.readers.conll import read_conll
-    from widemargin.data.readers.conllout import write_conll
+    from widemargin.data.readers.conll_writer import write_conll
     from widemargin.data.readers.corpus import Corpus
     from widemargin.structured.annotator.annotator import Annotator
     from widemargin.structured.annotator.model import load_annotator
@@ -60,7 +60,7 @@ _HOMES = {
     "measure_trees": "widemargin.structured.parser.trees",
     "read_conll": "widemargin.data.readers.conll",
     "scheme_of": "widemargin.structured.spans",
-    "write_conll": "widemargin.data.readers.conllout",
+    "write_conll": "widemargin.data.readers.conll_writer",
 }
 __all__ = [
     "Annotator",

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from widemargin.certificates.certificate import RunCertificate
-from widemargin.markup.brief import brief
+from widemargin.markup.reprs import brief
 from widemargin.parameters import NamedParameters, changed
 from widemargin.structured.sentence_training import Spread
 from widemargin.training.checkpoints import as_text

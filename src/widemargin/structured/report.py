@@ -10,7 +10,7 @@ import numpy as np
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 from widemargin.markup.words import several
 from widemargin.structured.annotator.measures import (
     annotate_text,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 from widemargin.modelfile import check_shape, pack_strings, unpack_strings
 from widemargin.parameters import check_whole
 

@@ -14,7 +14,7 @@ from widemargin.evaluate.folds import Fold, stratified_folds
 from widemargin.tuning.cross_validation import MakeGenerator, Say, run_folds, sizes_of
 from widemargin.tuning.learning import AnySettings, Outcome, learn_and_test
 from widemargin.tuning.results import Estimate, Tuning
-from widemargin.tuning.search import Search, Space, search
+from widemargin.tuning.search import Search, SearchSpace, search
 
 #: One row in this many is held out for the estimate, and at most this many rows.
 _HELD_OUT, _MOST = 10, 10_000
@@ -23,7 +23,7 @@ _HELD_OUT, _MOST = 10, 10_000
 def tune_pool(
     pool: Pool,
     settings: AnySettings,
-    space: Space,
+    space: SearchSpace,
     make_generator: MakeGenerator,
     *,
     folds: int = 5,

@@ -31,7 +31,7 @@ _KEPT = 1 << 30
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """The search space.
 
     Attributes
@@ -44,12 +44,12 @@ class Space:
     C: tuple[float, ...] | None = ()
     epochs: tuple[int, ...] | None = ()
 
-    def for_settings(self, settings: AnySettings) -> Space:
+    def for_settings(self, settings: AnySettings) -> SearchSpace:
         """The part of the space that affects a learner."""
         if isinstance(settings, (SVMSettings, KernelSVMSettings)):
-            return Space(self.C, None)
+            return SearchSpace(self.C, None)
         used = settings.uses(held_out=False).get("C")
-        return Space(self.C if used is not None and used.here else None, self.epochs)
+        return SearchSpace(self.C if used is not None and used.here else None, self.epochs)
 
 
 class Trial(NamedTuple):
@@ -105,7 +105,7 @@ def search(
     pool: Pool,
     which: np.ndarray,
     settings: AnySettings,
-    space: Space,
+    space: SearchSpace,
     make_generator: MakeGenerator,
     *,
     folds: int = 5,
@@ -129,7 +129,7 @@ def search(
         The examples, and the indices of those to use.
     settings : AnySettings
         The learner and its settings; C and epochs are replaced by the values to try.
-    space : Space
+    space : SearchSpace
         What to try.
     make_generator : callable
         Makes the random generator of one training.

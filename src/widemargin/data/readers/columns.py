@@ -183,7 +183,7 @@ class TableOptions:
             raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
 
     @property
-    def is_told(self) -> bool:
+    def chooses_columns(self) -> bool:
         """Whether the user has chosen any columns."""
         named = (*self.text, *self.drop, *self.columns, *self.categories)
         given = (self.label, self.weight, self.delimiter)

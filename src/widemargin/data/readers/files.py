@@ -126,7 +126,7 @@ class Files:
 
     def _find_format(self) -> str:
         among = self.options.among
-        if self.options.table.is_told:  # only a table has columns to choose
+        if self.options.table.chooses_columns:  # only a table has columns to choose
             among = tuple(name for name in among if name != "labelled-text")
         found = {}
         for path in self.paths:

@@ -9,7 +9,7 @@ import numpy as np
 
 from widemargin.data.readers.chunk import Chunk, Flaw, Piece
 from widemargin.data.readers.headers import HeaderLine
-from widemargin.data.readers.sources import LineBlock, Range, Room
+from widemargin.data.readers.sources import LineBlock, Range, ReadBuffer
 from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.threads import map_in_order
@@ -62,10 +62,10 @@ def chunks_of(
     """
     line, follows, counted = 1, ("", 0), True
     # A header may look like one more bad line.
-    flaws, room = skipped.allowed + 1 + (header is not None), Room() if copies else None
+    flaws, buffer = skipped.allowed + 1 + (header is not None), ReadBuffer() if copies else None
 
     def load_and_parse(block: LineBlock) -> tuple[LineBlock, Piece]:
-        return block, parse(block.load(room), flaws)
+        return block, parse(block.load(buffer), flaws)
 
     for block, piece in map_in_order(load_and_parse, blocks, threads):
         source = block.source

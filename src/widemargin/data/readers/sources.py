@@ -56,7 +56,7 @@ _PEEKED = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 
 
-class Room(threading.local):
+class ReadBuffer(threading.local):
     """A buffer per thread, into which blocks are read one after another.
 
     Fresh memory costs about as much as reading into it: it took 0.2 s of the 2.3 s of processor
@@ -87,8 +87,8 @@ class LineBlock(Protocol):
     def first(self) -> bool:
         """Whether the file begins with these lines."""
 
-    def load(self, room: Room | None = None) -> np.ndarray:
-        """The bytes, ending with a line end; possibly in `room`, valid until it is reused."""
+    def load(self, buffer: ReadBuffer | None = None) -> np.ndarray:
+        """The bytes, ending with a line end; possibly in `buffer`, valid until it is reused."""
 
 
 @dataclass(frozen=True)
@@ -119,17 +119,17 @@ class Range:
             # A line that extends beyond the start belongs to the previous range.
             return lines if self.start == 0 or piece.endswith(b"\n") else lines + 1
 
-    def load(self, room: Room | None = None) -> np.ndarray:
+    def load(self, buffer: ReadBuffer | None = None) -> np.ndarray:
         """Read the range: from its first line's start to its last line's end."""
-        room = Room() if room is None else room
+        buffer = ReadBuffer() if buffer is None else buffer
         with _open_range(self) as file:
             # Start one byte early: if that is a line end, the range starts with a line. Read past
             # the end, to the end of the last line.
             start = max(0, self.start - 1)
             inside = self.end - start
             file.seek(start)
-            size = room.read(file, inside + _BEYOND)
-            text = room.bytes
+            size = buffer.read(file, inside + _BEYOND)
+            text = buffer.bytes
             if self.start == 0:
                 _check_encoding(bytes(text[: min(size, 2)]), self.source)
             begins = text.find(b"\n", 0, size) + 1 if self.start > 0 else 0
@@ -151,7 +151,7 @@ class Lines:
     text: np.ndarray
     first: bool = False
 
-    def load(self, room: Room | None = None) -> np.ndarray:
+    def load(self, buffer: ReadBuffer | None = None) -> np.ndarray:
         """The bytes."""
         return self.text
 

@@ -117,7 +117,7 @@ def fit_kernel_perceptron(
     training = KernelTraining(task, settings, frozen(which), rng, asked)
     if before is not None:
         assert isinstance(training.learner, Online)
-        training.learner.go_on(scores_so_far(before, points, task.threads), before.count)
+        training.learner.continue_from(scores_so_far(before, points, task.threads), before.count)
     run = Run(
         training,
         settings.stops,

@@ -92,7 +92,7 @@ class Online:
         #: The blocks of this epoch, and their corrections, which only later blocks have counted.
         self._pending: list[tuple[np.ndarray, Log]] = []
 
-    def go_on(self, scores: np.ndarray, count: float) -> None:
+    def continue_from(self, scores: np.ndarray, count: float) -> None:
         """Start from the scores and the clock of an earlier training."""
         self.S[:] = scores
         self.clock[COUNT], self.clock[SEEN], self.clock[TURN] = count, count - 1.0, count - 1.0

@@ -19,7 +19,7 @@ from widemargin.kernel_machines.svm.solve import Clock, KernelDualStart, solve_a
 from widemargin.kernels.check import check_gram, check_kernel
 from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, points_of
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import prices, split
 from widemargin.parameters import (

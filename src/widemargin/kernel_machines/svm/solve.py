@@ -18,7 +18,7 @@ from widemargin.kernel_machines.svm.pairs import order_pairs, run_pairs
 from widemargin.kernel_machines.svm.problem import KernelSVMProblem, Solved, TwoClassMachine
 from widemargin.kernel_machines.svm.small_pairs import SmallPairs, SmallPairSolver, small_pairs
 from widemargin.kernels.blocks import block
-from widemargin.markup.brief import brief_repr
+from widemargin.markup.reprs import brief_repr
 from widemargin.separability.examples import certify_examples
 from widemargin.training.history import History
 from widemargin.training.run import Moment, Watch

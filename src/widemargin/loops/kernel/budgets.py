@@ -26,7 +26,7 @@ from widemargin.loops.arrays import add_scaled
 from widemargin.loops.jit import jit
 from widemargin.loops.kernel.feature_space import find_kernel_amounts, is_finite
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally
-from widemargin.loops.rivals import half_lead
+from widemargin.loops.margins import multiclass_margin
 from widemargin.loops.steps import eta_at
 
 RANDOM, FORGETRON, PROJECTRON = range(3)
@@ -171,7 +171,7 @@ def project_example(budget, KT, K, q, y, row, joint, S, slots, j, eta, amounts, 
     unit, needed = eta * budget.R2, False
     together = joint and len(S) > 1
     right = y[j]
-    lead, rival, _ = half_lead(S[:, j], right) if together else (0.0, 0, False)
+    lead, rival, _ = multiclass_margin(S[:, j], right) if together else (0.0, 0, False)
     for k in range(len(S)):
         needed |= (lead if together else margin_at(S, right, j, k)) < unit
     if not needed:

@@ -12,7 +12,7 @@ import numpy as np
 from widemargin.loops.arrays import add_scaled
 from widemargin.loops.jit import jit
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Tally, append_to_log
-from widemargin.loops.rivals import half_lead
+from widemargin.loops.margins import multiclass_margin
 from widemargin.loops.steps import eta_at, loss, mistaken, step
 
 
@@ -94,7 +94,7 @@ def _against_rest(rule, S, q, y, j, eta, weight, amounts):
 def _against_rival(rule, S, q, y, j, eta, weight, amounts):
     """Find the amounts of the right class and its rival; returns mistake, change and loss."""
     right = y[j]
-    m, rival, tie_is_wrong = half_lead(S[:, j], right)
+    m, rival, tie_is_wrong = multiclass_margin(S[:, j], right)
     for k in range(len(S)):
         amounts[k] = 0.0
     wrong = mistaken(m, rule.ties or tie_is_wrong)

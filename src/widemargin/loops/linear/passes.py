@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import jit
-from widemargin.loops.rivals import half_lead
+from widemargin.loops.margins import multiclass_margin
 from widemargin.loops.steps import (
     REACH,
     SIGMOID,
@@ -240,7 +240,7 @@ def find_amounts(rule, rows, i, y, price, scores, s, eta, amounts):
         amounts[k] = 0.0
     if not finite:
         return False, np.nan
-    m, rival, tie_is_wrong = half_lead(scores, right)
+    m, rival, tie_is_wrong = multiclass_margin(scores, right)
     wrong = mistaken(m, rule.ties or tie_is_wrong)
     if rule.form == SIGMOID:
         return wrong, softmax_amounts(scores, right, eta * weight, amounts)

@@ -24,7 +24,7 @@ from widemargin.loops.sequences.templates import (
     fill_edges,
     fill_ids,
     find_row,
-    make_desk,
+    make_workspace,
 )
 from widemargin.loops.sequences.tokens import fill_columns, scatter_bits, word_hash
 from widemargin.loops.sequences.viterbi import backward, best_path, path_score, score_through
@@ -311,10 +311,10 @@ class Reader(NamedTuple):
 def read_ids(codes, edges, classes, reader, starts, ids):
     """The features of all tokens, T numbers of rows for each."""
     T = np.uint64(len(reader.table.seeds))
-    desk = _desk(reader, starts, 0, len(starts) - 1)
+    work = _make_workspace(reader, starts, 0, len(starts) - 1)
     for j in range(len(starts) - 1):
-        m = _read_columns(codes, edges, classes, reader, starts, j, desk)
-        fill_ids(desk, m, reader.table, reader.index, ids, starts[j] * T)
+        m = _read_columns(codes, edges, classes, reader, starts, j, work)
+        fill_ids(work, m, reader.table, reader.index, ids, starts[j] * T)
 
 
 @jit()
@@ -324,10 +324,10 @@ def grow_ids(codes, edges, classes, reader, starts, j, used, keys, rows, ids):
     Returns the next sentence, and how many rows are used.
     """
     T = np.uint64(len(reader.table.seeds))
-    desk = _desk(reader, starts, 0, len(starts) - 1)
+    work = _make_workspace(reader, starts, 0, len(starts) - 1)
     while j < len(starts) - 1:
-        m = _read_columns(codes, edges, classes, reader, starts, j, desk)
-        found = add_to_dictionary(desk, m, reader.table, keys, rows, used, ids, starts[j] * T)
+        m = _read_columns(codes, edges, classes, reader, starts, j, work)
+        found = add_to_dictionary(work, m, reader.table, keys, rows, used, ids, starts[j] * T)
         if found < 0:
             break
         used = found
@@ -351,8 +351,8 @@ def tag_sentences(
     tails may be None; if they are given, W has the first parts of rows. numbers may be None.
     """
     n, width, T = np.uint64(search.n), np.uint64(D.shape[1]), np.uint64(len(reader.table.seeds))
-    desk = _desk(reader, starts, a, b)
-    size = np.uint64(desk.columns.shape[1])
+    work = _make_workspace(reader, starts, a, b)
+    size = np.uint64(work.columns.shape[1])
     rows = n + _1 if search.order == 2 else _1
     ids = np.empty(size * T, np.uint32)
     s = np.empty((size, width), np.float32)
@@ -362,10 +362,10 @@ def tag_sentences(
     allowed = np.zeros(size, np.uint32)
     out = _0
     for j in range(a, b):
-        m = _read_columns(codes, edges, classes, reader, starts, j, desk)
+        m = _read_columns(codes, edges, classes, reader, starts, j, work)
         if m == _0:
             continue
-        fill_ids(desk, m, reader.table, reader.index, ids, _0)
+        fill_ids(work, m, reader.table, reader.index, ids, _0)
         best, masked = _LOW, len(reader.lexicon.keys) > 0
         while best == _LOW:
             if tails is None:
@@ -390,12 +390,12 @@ def tag_sentences(
 def score_sentence(codes, edges, classes, reader, starts, j, W, numbers, n, s):
     """The scores of all labels of the tokens of sentence j, those not allowed minus infinity."""
     T = np.uint64(len(reader.table.seeds))
-    desk = _desk(reader, starts, j, j + 1)
-    m = _read_columns(codes, edges, classes, reader, starts, j, desk)
+    work = _make_workspace(reader, starts, j, j + 1)
+    m = _read_columns(codes, edges, classes, reader, starts, j, work)
     ids = np.empty((m + _1) * T, np.uint32)
     if m == _0:
         return
-    fill_ids(desk, m, reader.table, reader.index, ids, _0)
+    fill_ids(work, m, reader.table, reader.index, ids, _0)
     score_tokens(W, ids, _0, m, T, _0, s)
     if numbers is not None:
         add_numbers(s, m, n, numbers, starts[j])
@@ -432,19 +432,19 @@ def score_all_labels(
 
 
 @jit(inline=True)
-def _desk(reader, starts, a, b):
+def _make_workspace(reader, starts, a, b):
     """Work buffers for the longest of the sentences a up to b."""
     longest = _0
     for j in range(a, b):
         longest = max(longest, starts[j + 1] - starts[j])
-    return make_desk(len(reader.made), reader.table, longest)
+    return make_workspace(len(reader.made), reader.table, longest)
 
 
 @jit(inline=True)
-def _read_columns(codes, edges, classes, reader, starts, j, desk):
+def _read_columns(codes, edges, classes, reader, starts, j, work):
     """The columns of a sentence and of what stands around it; returns how many tokens it has."""
     m = starts[j + 1] - starts[j]
     reach = reader.table.reach
-    fill_columns(codes, edges, classes, reader.made, starts[j], starts[j + 1], desk.columns, reach)
-    fill_edges(desk.columns, reach, m)
+    fill_columns(codes, edges, classes, reader.made, starts[j], starts[j + 1], work.columns, reach)
+    fill_edges(work.columns, reach, m)
     return m

@@ -46,7 +46,7 @@ class Index(NamedTuple):
     rows: np.ndarray
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Work buffers: the columns of a sentence and of what stands around it, and some hashes."""
 
     columns: np.ndarray  # of uint64, (columns, tokens)
@@ -54,11 +54,11 @@ class Desk(NamedTuple):
 
 
 @jit(inline=True)
-def make_desk(columns, table, longest):
+def make_workspace(columns, table, longest):
     """Buffers for sentences of up to `longest` tokens."""
     reach, more = np.uint64(table.reach), np.uint64(TOGETHER)
     size = np.uint64(longest) + reach + reach + more
-    return Desk(
+    return Workspace(
         np.empty((np.uint64(columns), size), np.uint64),
         np.empty((np.uint64(len(table.seeds)), np.uint64(_AT_ONCE)), np.uint64),
     )
@@ -100,32 +100,41 @@ def _row_of(index, h):
 
 
 @jit(inner=True)
-def _hash_features(desk, table, i, size):
+def _hash_features(work, table, i, size):
     """Hash the features of `size` tokens from token i on, which is at `reach` + i.
 
-    That of template t and token i + k is desk.hashes[t, k].
+    That of template t and token i + k is work.hashes[t, k].
     """
     first, at = _0, np.uint64(table.reach) + i
     for t in range(np.uint64(len(table.seeds))):
         end, seed = table.ends[t], table.seeds[t]
         chain_hashes(
-            desk.columns, table.columns, table.places, first, end, seed, at, size, desk.hashes, t
+            work.columns,
+            table.columns,
+            table.places,
+            first,
+            end,
+            seed,
+            at,
+            size,
+            work.hashes,
+            t,
         )
         first = end
 
 
 @jit(inner=True)
-def fill_ids(desk, n, table, index, ids, first):
+def fill_ids(work, n, table, index, ids, first):
     """Write the rows of the features of n tokens.
 
     ids is flat: token i has ids[first + i T] and the T - 1 behind it. The cost is one hash per
     template and token.
     """
-    _look_up(desk, n, table, index, None, 0, ids, first)
+    _look_up(work, n, table, index, None, 0, ids, first)
 
 
 @jit(inner=True)
-def add_to_dictionary(desk, n, table, keys, rows, used, ids, first):
+def add_to_dictionary(work, n, table, keys, rows, used, ids, first):
     """As `fill_ids` with an exact dictionary, in which new features get the next rows.
 
     Returns how many rows are used; it stops before the dictionary is more than half full, and then
@@ -133,20 +142,20 @@ def add_to_dictionary(desk, n, table, keys, rows, used, ids, first):
     """
     if 2 * (used + n * len(table.seeds)) > len(keys):
         return -used
-    return _look_up(desk, n, table, Index(_0, keys, rows), True, used, ids, first)
+    return _look_up(work, n, table, Index(_0, keys, rows), True, used, ids, first)
 
 
 @jit(inner=True)
-def _look_up(desk, n, table, index, grow, used, ids, first):
+def _look_up(work, n, table, index, grow, used, ids, first):
     """Write the rows of features; unless `grow` is None, add new ones to the dictionary."""
     T, most = np.uint64(len(table.seeds)), np.uint64(_AT_ONCE)
     at, n = np.uint64(first), np.uint64(n)
     for i in range(_0, n, most):
         size = min(most, n - i)
-        _hash_features(desk, table, i, size)
+        _hash_features(work, table, i, size)
         for k in range(size):
             for t in range(T):
-                h = desk.hashes[t, k]
+                h = work.hashes[t, k]
                 if grow is not None:
                     slot = _find(index.keys, h)
                     if index.keys[slot] == _0:

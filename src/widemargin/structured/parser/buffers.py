@@ -19,7 +19,7 @@ _BLOCK = 1 << 14
 LARGEST_WHOLE = 32767
 
 
-def desk(templates: Templates) -> FeatureBuffers:
+def feature_buffers(templates: Templates) -> FeatureBuffers:
     """Buffers for the features of one state or arc."""
     return FeatureBuffers(
         np.zeros(max(len(NODES), len(ARC_NODES)), np.uint64),
@@ -43,7 +43,9 @@ def packed_weights(weights: np.ndarray) -> np.ndarray:
     return whole
 
 
-def work(templates: Templates, lanes: int, longest: int, whole: bool = False) -> StateBuffers:
+def state_buffers(
+    templates: Templates, lanes: int, longest: int, whole: bool = False
+) -> StateBuffers:
     """Buffers for one state of a sentence of at most `longest` words; `whole`: integer scores."""
     return StateBuffers(
         np.zeros((longest + 2, FACTS), np.uint32),
@@ -54,7 +56,7 @@ def work(templates: Templates, lanes: int, longest: int, whole: bool = False) ->
     )
 
 
-def beam_room(width: int, lanes: int, longest: int, whole: bool = False) -> Beam:
+def beam_buffers(width: int, lanes: int, longest: int, whole: bool = False) -> Beam:
     """Buffers for a search with `width` states, plus the right one."""
     steps = max(1, 2 * longest)
     return Beam(
@@ -70,7 +72,7 @@ def beam_room(width: int, lanes: int, longest: int, whole: bool = False) -> Beam
     )
 
 
-def chart_room(longest: int) -> ChartBuffers:
+def chart_buffers(longest: int) -> ChartBuffers:
     """Buffers for the best projective tree."""
     n = longest + 2
     scores = (np.zeros((n, n)) for _ in range(4))
@@ -78,7 +80,7 @@ def chart_room(longest: int) -> ChartBuffers:
     return ChartBuffers._make([*scores, *cuts, np.zeros((3 * n, 3), np.uint64)])
 
 
-def merger_room(longest: int) -> ContractionBuffers:
+def contraction_buffers(longest: int) -> ContractionBuffers:
     """Buffers for the best tree, projective or not."""
     n = longest + 1
     return ContractionBuffers(
@@ -93,7 +95,7 @@ def merger_room(longest: int) -> ContractionBuffers:
     )
 
 
-def arc_room(templates: Templates, longest: int, rows: int) -> ArcBuffers:
+def arc_buffers(templates: Templates, longest: int, rows: int) -> ArcBuffers:
     """Buffers for the scores of all arcs; for learning, `rows` is the number of weight rows."""
     features = len(templates.seed) + FAR
     touched = 2 * features * longest if rows else 0

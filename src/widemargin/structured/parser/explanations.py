@@ -16,7 +16,7 @@ from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.loops.trees.transitions import LEFT, SHIFT
 from widemargin.models.explanation import Explanation, Reason, explanation_of
 from widemargin.structured.parser.features import features_of
-from widemargin.structured.parser.search import TRANSITIONS, Looked, TreeSearch
+from widemargin.structured.parser.search import TRANSITIONS, DecisionFeatures, TreeSearch
 
 #: The names of the classes of distances and directions.
 _FAR = ("0", "1", "2", "3", "4", "5 to 9", "10 or more")
@@ -118,7 +118,7 @@ class NamedSentence:
         rival, score = _best_of(trace.scores[step], rivals)
         if math.isinf(score):
             return Explanation(self._told(taken, trace, step), None, math.inf, [])
-        looked = Looked(trace.ids[step], trace.nodes[step], trace.counts[step])
+        looked = DecisionFeatures(trace.ids[step], trace.nodes[step], trace.counts[step])
         names = self._names(search.features, NODES, COUNTS, looked, trace.groups[step])
         reasons = _differences(names, search.packed, search.unit, looked.ids, taken, rival)
         told = (self._told(action, trace, step) for action in (taken, rival))
@@ -206,7 +206,7 @@ class NamedSentence:
         text: str,
         nodes: Sequence[str],
         counts: Sequence[str],
-        looked: Looked,
+        looked: DecisionFeatures,
         groups: np.ndarray | None = None,
     ) -> list[str]:
         """The features of a list with their values here."""

@@ -14,7 +14,7 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.templates import WORDS
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.loops.ahead import compile_ahead
+from widemargin.loops.background_compiling import compile_ahead
 from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Sentences
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
@@ -46,7 +46,7 @@ from widemargin.structured.parser.features import (
 from widemargin.structured.parser.model import ParserModel, Tree, Trees
 from widemargin.structured.parser.search import CHARTS, SYSTEMS, TRANSITIONS, refuse_too_long
 from widemargin.structured.parser.stages import Stages
-from widemargin.structured.parser.tag_columns import OwnTaggers, asked_tags, choose_columns
+from widemargin.structured.parser.tag_columns import OwnTaggers, choose_columns, parse_tags
 from widemargin.structured.parser.training import (
     ArcTraining,
     BeamTraining,
@@ -219,7 +219,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         refuse_too_long(corpus, self.system)
         if self.system in _BY_TRANSITIONS:
             compile_ahead("Parser")
-        columns = choose_columns(corpus, asked_tags(self.tags))
+        columns = choose_columns(corpus, parse_tags(self.tags))
         rng = make_generator(self.random_state)
         corpus, held_out = hold_out(self.validation, corpus, rng)
         with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
@@ -256,7 +256,7 @@ class Parser(CertifiedEstimator[ParserModel]):
         self, corpus: Corpus, columns: tuple[str, ...], rng: np.random.Generator, stages: Stages
     ) -> tuple[tuple[TaggerModel, ...], list[list[str]]]:
         """The parser's own taggers, and the tags of the training sentences."""
-        if not asked_tags(self.tags).own:
+        if not parse_tags(self.tags).own:
             return (), [corpus.column(name) for name in columns]
         bits = bits_for(corpus.tokens, len(WORDS), _TAGGER_BITS)
         usual = (self.tagger or Tagger(**_TAGGER, bits=bits)).get_params()
@@ -431,7 +431,7 @@ def uses_of_parser(parser: Parser) -> dict[str, Use]:
     """Which parameters of a parser have an effect."""
     transitions = used_with("system", parser.system, *_BY_TRANSITIONS)
     own = Use(
-        asked_tags(parser.tags).own,
+        parse_tags(parser.tags).own,
         f"with tags={parser.tags!r}",
         "with tags='own', or 'own' and columns",
     )

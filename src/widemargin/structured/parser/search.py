@@ -18,13 +18,13 @@ from widemargin.loops.trees.greedy import Actions, Sentences, Trace, parse_greed
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES, give_labels, score_one_label
 from widemargin.structured.parser.buffers import (
     LARGEST_WHOLE,
-    arc_room,
-    beam_room,
-    chart_room,
-    desk,
-    merger_room,
+    arc_buffers,
+    beam_buffers,
+    chart_buffers,
+    contraction_buffers,
+    feature_buffers,
     packed_weights,
-    work,
+    state_buffers,
 )
 from widemargin.structured.parser.features import compile_templates
 from widemargin.structured.parser.treebank import COLUMNS
@@ -52,7 +52,7 @@ class ArcSearch(NamedTuple):
     arcs: Any
 
 
-class Looked(NamedTuple):
+class DecisionFeatures(NamedTuple):
     """The features behind a decision: rows of weights, and the nodes and counts they describe."""
 
     ids: np.ndarray
@@ -127,16 +127,17 @@ class TreeSearch:
         templates = self.templates
         if self.system in TRANSITIONS:
             W = self.packed
-            own, room = desk(templates), work(templates, W.shape[1], longest, whole=True)
+            own = feature_buffers(templates)
+            buffers = state_buffers(templates, W.shape[1], longest, whole=True)
             # The transitions that made the arcs determine the more common labels.
             if self.beam > 1:
-                beam = beam_room(self.beam, W.shape[1], longest, whole=True)
+                beam = beam_buffers(self.beam, W.shape[1], longest, whole=True)
                 parse_beam(
-                    sentences, chosen, W, templates, self.actions, own, room, beam, heads, labels
+                    sentences, chosen, W, templates, self.actions, own, buffers, beam, heads, labels
                 )
             else:
                 parse_greedy(
-                    sentences, chosen, W, templates, self.actions, own, room, heads, labels
+                    sentences, chosen, W, templates, self.actions, own, buffers, heads, labels
                 )
         else:
             parse_arcs(sentences, chosen, *self.arc_search(longest), heads)
@@ -150,8 +151,8 @@ class TreeSearch:
             self.packed_labels,
             self.label_templates,
             frozen(self.allowed),
-            desk(self.label_templates),
-            work(self.label_templates, self.V.shape[1], longest, whole=True),
+            feature_buffers(self.label_templates),
+            state_buffers(self.label_templates, self.V.shape[1], longest, whole=True),
             labels,
         )
 
@@ -163,10 +164,10 @@ class TreeSearch:
             templates,
             crossing,
             True,
-            desk(templates),
-            chart_room(0 if crossing else longest),
-            merger_room(longest if crossing else 0),
-            arc_room(templates, longest, 0),
+            feature_buffers(templates),
+            chart_buffers(0 if crossing else longest),
+            contraction_buffers(longest if crossing else 0),
+            arc_buffers(templates, longest, 0),
         )
 
     def trace(self, sentences: Sentences, i: int) -> Trace:
@@ -175,14 +176,15 @@ class TreeSearch:
         The result of a beam search is also traced step by step.
         """
         n, templates, W = _size(sentences, i), self.templates, self.packed
-        own, room = desk(templates), work(templates, W.shape[1], n, whole=True)
+        own = feature_buffers(templates)
+        buffers = state_buffers(templates, W.shape[1], n, whole=True)
         script = np.empty(0, np.uint64)
         if self.beam > 1:
-            beam = beam_room(self.beam, W.shape[1], n, whole=True)
+            beam = beam_buffers(self.beam, W.shape[1], n, whole=True)
             heads, groups = (np.zeros(len(sentences.columns), np.uint32) for _ in range(2))
             chosen = frozen(np.array([i], np.uint64))
             parse_beam(
-                sentences, chosen, W, templates, self.actions, own, room, beam, heads, groups
+                sentences, chosen, W, templates, self.actions, own, buffers, beam, heads, groups
             )
             script, place = np.zeros(2 * n, np.uint64), 0
             for step in reversed(range(2 * n)):
@@ -197,7 +199,7 @@ class TreeSearch:
             np.zeros(steps, np.uint64),
         )
         trace_steps(
-            sentences, np.uint64(i), W, templates, self.actions, own, room, frozen(script), trace
+            sentences, np.uint64(i), W, templates, self.actions, own, buffers, frozen(script), trace
         )
         return trace
 
@@ -212,29 +214,29 @@ class TreeSearch:
         parse_without_each(sentences, np.uint64(i), *self.arc_search(n), rivals, lost)
         return rivals, lost
 
-    def arc_features(self, sentences: Sentences, i: int, head: int, word: int) -> Looked:
+    def arc_features(self, sentences: Sentences, i: int, head: int, word: int) -> DecisionFeatures:
         """The features behind the score of an arc, for the systems that score arcs."""
         templates = self.templates
-        own, ids = desk(templates), arc_room(templates, _size(sentences, i), 0).ids
+        own, ids = feature_buffers(templates), arc_buffers(templates, _size(sentences, i), 0).ids
         size = find_arc_features(
             sentences, np.uint64(i), np.uint64(head), np.uint64(word), templates, own, ids
         )
-        return Looked(ids[: int(size)], own.nodes, own.counts)
+        return DecisionFeatures(ids[: int(size)], own.nodes, own.counts)
 
     def label_scores(
         self, sentences: Sentences, i: int, heads: np.ndarray, word: int
-    ) -> tuple[Looked, np.ndarray]:
+    ) -> tuple[DecisionFeatures, np.ndarray]:
         """The features for choosing the label of an arc, and the scores of labels, in units.
 
         Labels that are not allowed for such an arc score minus infinity.
         """
         templates, V = self.label_templates, self.packed_labels
-        own = desk(templates)
-        room = work(templates, V.shape[1], _size(sentences, i), whole=True)
-        score_one_label(sentences, np.uint64(i), heads, np.uint64(word), V, templates, own, room)
+        own = feature_buffers(templates)
+        buffers = state_buffers(templates, V.shape[1], _size(sentences, i), whole=True)
+        score_one_label(sentences, np.uint64(i), heads, np.uint64(word), V, templates, own, buffers)
         allowed = self.allowed[int(own.counts[0])].astype(bool)
-        scores = np.where(allowed, room.scores[0, : len(allowed)], -np.inf)
-        return Looked(room.ids, own.nodes, own.counts), scores
+        scores = np.where(allowed, buffers.scores[0, : len(allowed)], -np.inf)
+        return DecisionFeatures(buffers.ids, own.nodes, own.counts), scores
 
 
 def refuse_too_long(corpus: Corpus, system: str) -> None:

@@ -39,22 +39,22 @@ _TOLD = 0.75
 _SOURCES = ("own", "gold")
 
 
-class AskedTags(NamedTuple):
+class RequestedTags(NamedTuple):
     """The meaning of `Parser.tags`: whether the parser has its own taggers, and which columns."""
 
     own: bool
     columns: tuple[str, ...]  # empty if the corpus decides
 
 
-def asked_tags(tags: str | Sequence[str]) -> AskedTags:
+def parse_tags(tags: str | Sequence[str]) -> RequestedTags:
     """Parse the parameter `tags` of a parser.
 
     Examples
     --------
-    >>> asked_tags("own"), asked_tags(["own", "upos", "feats"])
-    (AskedTags(own=True, columns=()), AskedTags(own=True, columns=('upos', 'feats')))
-    >>> asked_tags("upos,xpos")
-    AskedTags(own=False, columns=('upos', 'xpos'))
+    >>> parse_tags("own"), parse_tags(["own", "upos", "feats"])
+    (RequestedTags(own=True, columns=()), RequestedTags(own=True, columns=('upos', 'feats')))
+    >>> parse_tags("upos,xpos")
+    RequestedTags(own=False, columns=('upos', 'xpos'))
     """
     names = tags.split(",") if isinstance(tags, str) else list(tags)
     own = names[:1] == ["own"]
@@ -65,10 +65,10 @@ def asked_tags(tags: str | Sequence[str]) -> AskedTags:
             f"tags={tags!r} must be 'own' or 'gold', one to {MOST_COLUMNS} different columns, or"
             " 'own' or 'gold' followed by columns"
         )
-    return AskedTags(own, columns)
+    return RequestedTags(own, columns)
 
 
-def choose_columns(corpus: Corpus, asked: AskedTags) -> tuple[str, ...]:
+def choose_columns(corpus: Corpus, asked: RequestedTags) -> tuple[str, ...]:
     """The tag columns: those requested, or else those that suit the corpus."""
     if asked.columns:
         columns = tuple(corpus.name_of(name) for name in asked.columns)

@@ -16,13 +16,13 @@ from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Actions, Sentences, learn_greedy
 from widemargin.loops.trees.labels import learn_labels
 from widemargin.structured.parser.buffers import (
-    arc_room,
-    beam_room,
-    chart_room,
-    desk,
-    merger_room,
+    arc_buffers,
+    beam_buffers,
+    chart_buffers,
+    contraction_buffers,
+    feature_buffers,
     padded,
-    work,
+    state_buffers,
 )
 from widemargin.structured.sentence_training import Averaged, SentenceTraining
 from widemargin.training.run import Counts
@@ -149,7 +149,10 @@ class GreedyTraining(ParserTraining):
         weights = Averaged.zeros(1 << (64 - int(templates.shift[0])), lanes)
         super().__init__(sentences, templates, weights, rng, score)
         self.actions, self.margin, self.explore = actions, margin, explore
-        self._room = desk(templates), work(templates, lanes, _longest(sentences))
+        self._buffers = (
+            feature_buffers(templates),
+            state_buffers(templates, lanes, _longest(sentences)),
+        )
         self._lengths = self.sizes
 
     def settings(self) -> tuple[Any, ...]:
@@ -161,7 +164,7 @@ class GreedyTraining(ParserTraining):
         states = 2 * int(self._lengths[order.astype(np.int64)].sum())
         follow = self.rng.random(states) < (self.explore if epoch > 1 else 0.0)
         return self._pass(
-            learn_greedy, order, self.actions, *self._room, frozen(follow), self.margin
+            learn_greedy, order, self.actions, *self._buffers, frozen(follow), self.margin
         )
 
 
@@ -183,10 +186,10 @@ class BeamTraining(ParserTraining):
         super().__init__(sentences, templates, weights, rng, score)
         longest = _longest(sentences)
         self.actions, self.margin, self.width = actions, margin, width
-        self._room = (
-            desk(templates),
-            work(templates, lanes, longest),
-            beam_room(width, lanes, longest),
+        self._buffers = (
+            feature_buffers(templates),
+            state_buffers(templates, lanes, longest),
+            beam_buffers(width, lanes, longest),
         )
 
     def settings(self) -> tuple[Any, ...]:
@@ -195,7 +198,7 @@ class BeamTraining(ParserTraining):
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
-        return self._pass(learn_beam, order, self.actions, *self._room, self.margin)
+        return self._pass(learn_beam, order, self.actions, *self._buffers, self.margin)
 
 
 class ArcTraining(ParserTraining):
@@ -214,11 +217,11 @@ class ArcTraining(ParserTraining):
         rows = 1 << (64 - int(templates.shift[0]))
         super().__init__(sentences, templates, Averaged.zeros(rows), rng, score)
         self.crossing, self.limit = crossing, limit
-        self._room = (
-            desk(templates),
-            chart_room(0 if crossing else longest),
-            merger_room(longest if crossing else 0),
-            arc_room(templates, longest, rows),
+        self._buffers = (
+            feature_buffers(templates),
+            chart_buffers(0 if crossing else longest),
+            contraction_buffers(longest if crossing else 0),
+            arc_buffers(templates, longest, rows),
         )
 
     def settings(self) -> tuple[Any, ...]:
@@ -227,7 +230,7 @@ class ArcTraining(ParserTraining):
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
-        return self._pass(learn_arcs, order, self.crossing, True, self.limit, *self._room)
+        return self._pass(learn_arcs, order, self.crossing, True, self.limit, *self._buffers)
 
 
 class LabelTraining(ParserTraining):
@@ -245,7 +248,10 @@ class LabelTraining(ParserTraining):
         weights = Averaged.zeros(1 << (64 - int(templates.shift[0])), lanes)
         super().__init__(sentences, templates, weights, rng)
         self.allowed, self.margin = frozen(allowed), margin
-        self._room = desk(templates), work(templates, lanes, _longest(sentences))
+        self._buffers = (
+            feature_buffers(templates),
+            state_buffers(templates, lanes, _longest(sentences)),
+        )
 
     def settings(self) -> tuple[Any, ...]:
         """Which labels are allowed, and how to learn them."""
@@ -253,7 +259,7 @@ class LabelTraining(ParserTraining):
 
     def run(self, order: np.ndarray, epoch: int) -> Outcome:
         """One pass."""
-        return self._pass(learn_labels, order, self.allowed, *self._room, self.margin)
+        return self._pass(learn_labels, order, self.allowed, *self._buffers, self.margin)
 
 
 def plan_actions(

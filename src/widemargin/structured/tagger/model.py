@@ -19,7 +19,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.token_values import TokenValues
 from widemargin.data.rows import frozen
 from widemargin.errors import DataError
-from widemargin.loops.collector import uncollected
+from widemargin.loops.garbage_collector import uncollected
 from widemargin.loops.sequences.numbers import Numbers
 from widemargin.loops.sequences.tagging import (
     WHOLE,

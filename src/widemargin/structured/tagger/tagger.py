@@ -14,7 +14,7 @@ from widemargin.certificates.certificate import RunCertificate, mistake_bound
 from widemargin.data.encode.templates import Templates, default_templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.loops.ahead import compile_ahead
+from widemargin.loops.background_compiling import compile_ahead
 from widemargin.loops.sequences.tagging import EARLY, VIOLATION, WHOLE, Search
 from widemargin.models.explanation import Explanation
 from widemargin.online.rules import make_rule, uses_of_rule

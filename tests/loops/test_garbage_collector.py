@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from widemargin.loops.collector import uncollected
+from widemargin.loops.garbage_collector import uncollected
 
 
 @pytest.fixture(autouse=True)

@@ -48,7 +48,7 @@ def load_rows_model(path: str) -> Any:
     return model
 
 
-class Question:
+class ModelInput:
     """Examples from files, as a model reads them.
 
     Parameters

@@ -13,7 +13,7 @@ For all loops, the following is skipped:
   for Python twice;
 - importing all of numba's modules again for each of its functions;
 - the garbage collector, which would look at all objects of the process again and again;
-- what `loops/lean.py` lists.
+- what `loops/numba_shortcuts.py` lists.
 
 This relies on private names of numba, which are used only in this module. If one is missing,
 `INNER` and `WHOLE` are empty, and numba compiles in its own way.
@@ -33,8 +33,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 
-from widemargin.loops.collector import uncollected
-from widemargin.loops.lean import register, shortened
+from widemargin.loops.garbage_collector import uncollected
+from widemargin.loops.numba_shortcuts import register, shortened
 
 #: How the names of functions that Python calls begin.
 _WRAPPER = "_ZN7cpython"

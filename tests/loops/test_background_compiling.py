@@ -1,4 +1,4 @@
-"""Compiling ahead: the list is right, processes take turns, and what one compiles another loads."""
+"""Compiling in the background: the list is right, and no loop is compiled by two processes."""
 
 import json
 import os
@@ -11,33 +11,34 @@ import numba
 import pytest
 from forked import run_forked
 
-from widemargin.loops import ahead, compiling, direct, jit
-from widemargin.loops.turns import Turn, is_taken
+from widemargin.loops import background_compiling as background
+from widemargin.loops import cached_loops, compiling, jit
+from widemargin.loops.compile_locks import CompileLock, is_locked
 
 sys.path.append(str(pathlib.Path(__file__).parents[2]))
 from benchmarks.startup import FIRST_CALLS, note_loops
 
 compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a second process")
-CALLS = sorted(json.loads(ahead.LIST.read_text()))
+CALLS = sorted(json.loads(background.LIST.read_text()))
 
 
 @linux_only
 @compiled_only
 @pytest.mark.parametrize("call", CALLS)
 def test_list_has_the_loops_of_the_call_in_order(call):
-    listed = [one[:3] for one in ahead.listed_loops(call)]
+    listed = [one[:3] for one in background.listed_loops(call)]
     assert note_loops(FIRST_CALLS[call]) == listed, "run python .ci/list_first_calls.py"
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_words_become_the_types_that_they_name(call):
-    for one in ahead.listed_loops(call):
-        assert direct.name_types(ahead.types_of(one.kinds)) == one.kinds
+    for one in background.listed_loops(call):
+        assert cached_loops.name_types(background.types_of(one.kinds)) == one.kinds
 
 
 def test_tuples_keep_their_class():
-    plain, named = ahead.types_of(
+    plain, named = background.types_of(
         "builtins.tuple(int64,float64),widemargin.loops.sequences.templates.Index(uint64,"
         "uint64[1Cr],uint32[2Fw])"
     )
@@ -50,95 +51,95 @@ def test_tuples_keep_their_class():
 @pytest.mark.parametrize("kinds", ["builtins.tuple(int64", "int64)"])
 def test_words_that_do_not_match_are_refused(kinds):
     with pytest.raises((ValueError, IndexError)):
-        ahead.types_of(kinds)
+        background.types_of(kinds)
 
 
 @linux_only
-def test_turn_is_waited_for(tmp_path):
-    first, second = Turn(tmp_path), Turn(tmp_path)
-    first.wait("loop")
-    assert is_taken(tmp_path, "loop")
-    assert not is_taken(tmp_path, "another")
+def test_the_second_process_waits_for_the_lock(tmp_path):
+    first, second = CompileLock(tmp_path), CompileLock(tmp_path)
+    first.acquire("loop")
+    assert is_locked(tmp_path, "loop")
+    assert not is_locked(tmp_path, "another")
     order = []
 
     def wait():
-        second.wait("loop")
+        second.acquire("loop")
         order.append("second")
 
     waiting = threading.Thread(target=wait)
     waiting.start()
     time.sleep(0.1)
     order.append("first")
-    first.end()
+    first.release()
     waiting.join()
     assert order == ["first", "second"]
-    second.end()
-    assert not is_taken(tmp_path, "loop")
+    second.release()
+    assert not is_locked(tmp_path, "loop")
 
 
 @linux_only
-def test_other_work_is_done_while_a_turn_is_waited_for(tmp_path):
-    first, second = Turn(tmp_path), Turn(tmp_path)
-    first.wait("loop")
+def test_other_work_is_done_while_a_lock_is_waited_for(tmp_path):
+    first, second = CompileLock(tmp_path), CompileLock(tmp_path)
+    first.acquire("loop")
     done = []
 
     def work():
         done.append("a loop")
         if len(done) == 3:
-            first.end()
+            first.release()
         return True
 
-    second.wait("loop", meanwhile=work)
+    second.acquire("loop", meanwhile=work)
     assert len(done) == 3
-    assert is_taken(tmp_path, "loop")
-    second.end()
+    assert is_locked(tmp_path, "loop")
+    second.release()
 
 
 def listed(*loops):
     """Loops of a list, each from the name of its module and its own."""
-    return [ahead.Listed(*loop.split("."), "int64", 1.0) for loop in loops]
+    return [background.Listed(*loop.split("."), "int64", 1.0) for loop in loops]
 
 
 def test_meanwhile_takes_the_next_loop_that_nobody_has_begun(monkeypatch):
     outcomes = {"missing": AttributeError("no such loop"), "taken": False, "free": True}
     tried = []
 
-    def compile_unless_taken(one):
+    def compile_unless_locked(one):
         tried.append(one.name)
         if isinstance(outcomes[one.name], Exception):
             raise outcomes[one.name]
         return outcomes[one.name]
 
-    monkeypatch.setattr(ahead, "_compile_unless_taken", compile_unless_taken)
-    monkeypatch.setattr(ahead, "_shared", listed("a.missing", "b.taken", "a.free", "b.taken"))
-    monkeypatch.setattr(ahead, "_begun", set())
-    assert ahead.compile_meanwhile()
+    monkeypatch.setattr(background, "_compile_unless_locked", compile_unless_locked)
+    monkeypatch.setattr(background, "_shared", listed("a.missing", "b.taken", "a.free", "b.taken"))
+    monkeypatch.setattr(background, "_begun", set())
+    assert background.compile_meanwhile()
     assert tried == ["missing", "taken", "free"]
-    assert not ahead.compile_meanwhile()
+    assert not background.compile_meanwhile()
     assert tried[3:] == ["taken"]
 
 
 def test_each_process_prefers_modules_that_it_has_begun(monkeypatch):
     tried = []
 
-    def compile_unless_taken(one):
+    def compile_unless_locked(one):
         tried.append(f"{one.module}.{one.name}")
-        ahead.note_begun(one.module)
+        background.note_begun(one.module)
         return True
 
-    monkeypatch.setattr(ahead, "_compile_unless_taken", compile_unless_taken)
-    monkeypatch.setattr(ahead, "_begun", {"b"})
-    monkeypatch.setattr(ahead, "_shared", listed("a.first", "b.second", "a.third"))
-    while ahead.compile_meanwhile():
+    monkeypatch.setattr(background, "_compile_unless_locked", compile_unless_locked)
+    monkeypatch.setattr(background, "_begun", {"b"})
+    monkeypatch.setattr(background, "_shared", listed("a.first", "b.second", "a.third"))
+    while background.compile_meanwhile():
         pass
     assert tried == ["b.second", "a.first", "a.third"]
     tried.clear()
-    ahead._begun.clear()
+    background._begun.clear()
     costs = {"a.first": 1.0, "b.second": 3.0, "a.third": 2.0, "b.last": 0.5}
     loops = [one._replace(cost=s) for one, s in zip(listed(*costs), costs.values(), strict=True)]
-    monkeypatch.setattr(ahead.gc, "disable", lambda: None)
+    monkeypatch.setattr(background.gc, "disable", lambda: None)
     monkeypatch.setattr(jit, "_quiet", False)
-    ahead.compile_listed([list(one) for one in loops], os.getppid())
+    background.compile_listed([list(one) for one in loops], os.getppid())
     assert tried == ["b.second", "b.last", "a.third", "a.first"]
 
 
@@ -146,20 +147,20 @@ def test_each_process_prefers_modules_that_it_has_begun(monkeypatch):
 @compiled_only
 def test_loop_that_is_kept_or_taken_is_left_to_the_other_process(monkeypatch, tmp_path):
     kinds = "uint64[1Cw],uint64[1Cw]"
-    one = ahead.Listed("widemargin.loops.sequences.templates", "note_first", kinds, 1.0)
+    one = background.Listed("widemargin.loops.sequences.templates", "note_first", kinds, 1.0)
     monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path)
-    turn = Turn(tmp_path / compiling.TURNS)
-    turn.wait(compiling.name_turn(f"{one.module}.{one.name}", ahead.types_of(kinds)))
-    assert not ahead._compile_unless_taken(one)
-    turn.end()
-    monkeypatch.setattr(direct, "is_kept", lambda *_: True)
-    assert not ahead._compile_unless_taken(one)
+    lock = CompileLock(tmp_path / compiling.LOCKS)
+    lock.acquire(compiling.name_lock(f"{one.module}.{one.name}", background.types_of(kinds)))
+    assert not background._compile_unless_locked(one)
+    lock.release()
+    monkeypatch.setattr(cached_loops, "is_kept", lambda *_: True)
+    assert not background._compile_unless_locked(one)
 
 
 def test_turn_without_a_folder_is_nobodys(tmp_path):
-    turn = Turn(tmp_path / "missing" / "folder")
-    turn.wait("loop")
-    turn.end()
+    lock = CompileLock(tmp_path / "missing" / "folder")
+    lock.acquire("loop")
+    lock.release()
 
 
 @linux_only
@@ -167,24 +168,24 @@ def test_turn_without_a_folder_is_nobodys(tmp_path):
 def test_turn_ends_when_compiling_fails():
     from widemargin.loops.sequences.templates import note_first
 
-    kinds = ahead.types_of("float64,int64")
+    kinds = background.types_of("float64,int64")
     with pytest.raises(numba.TypingError):
         note_first.dispatcher.compile(kinds)
-    name = compiling.name_turn("widemargin.loops.sequences.templates.note_first", kinds)
-    assert compiling.cache_folder() is None or not is_taken(
-        compiling.cache_folder() / compiling.TURNS, name
+    name = compiling.name_lock("widemargin.loops.sequences.templates.note_first", kinds)
+    assert compiling.cache_folder() is None or not is_locked(
+        compiling.cache_folder() / compiling.LOCKS, name
     )
 
 
 PROGRAM = """
 import json, os, pathlib, sys
 import numpy as np
-from widemargin.loops import ahead
-ahead.LIST = pathlib.Path(sys.argv[1])
+from widemargin.loops import background_compiling as background
+background.LIST = pathlib.Path(sys.argv[1])
 os.sched_getaffinity = lambda _: {0, 1}
-ahead.compile_ahead("test")
-ahead.compile_ahead("test")
-(other,) = ahead._others
+background.compile_ahead("test")
+background.compile_ahead("test")
+(other,) = background._others
 assert other.wait() == 0
 from widemargin.loops.sequences.templates import note_first
 from widemargin.loops.sequences.tokens import find_edges
@@ -218,11 +219,11 @@ def test_no_process_for_what_is_kept_or_with_one_processor(monkeypatch, kept):
     def refuse(*_arguments, **_named):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(ahead.subprocess, "Popen", refuse)
+    monkeypatch.setattr(background.subprocess, "Popen", refuse)
     if kept:
-        monkeypatch.setattr(ahead.direct, "is_kept", lambda *_: True)
+        monkeypatch.setattr(background.cached_loops, "is_kept", lambda *_: True)
     monkeypatch.setattr(
-        ahead.os, "sched_getaffinity", lambda _: {0, 1} if kept else {0}, raising=False
+        background.os, "sched_getaffinity", lambda _: {0, 1} if kept else {0}, raising=False
     )
-    ahead._start_once.cache_clear()
-    ahead.compile_ahead("Tagger")
+    background._start_once.cache_clear()
+    background.compile_ahead("Tagger")

@@ -119,7 +119,7 @@ def _first_processor() -> list[str]:
     return found
 
 
-def say_what_fits(folders: dict[str, str], versions: dict[str, str]) -> str:
+def describe_fits(folders: dict[str, str], versions: dict[str, str]) -> str:
     """The content of `FITS`, for a release.
 
     Parameters

@@ -1,7 +1,8 @@
 """Locks that let one process at a time compile a loop; others wait, and load the result.
 
-So neither the workers of a pool nor a process that compiles ahead (`loops/ahead.py`) do the same
-work twice. The system releases the lock of a process that dies.
+The workers of a pool, and a process that compiles in the background
+(`loops/background_compiling.py`), thus never compile the same loop twice. The system releases the
+lock of a process that dies.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ except ImportError:  # not on every system
 _LOOK, _LONGEST = 0.02, 60.0
 
 
-class Turn:
+class CompileLock:
     """A lock that lets one process at a time compile a loop.
 
     Parameters
@@ -35,7 +36,7 @@ class Turn:
         self._folder = folder
         self._file: Any = None
 
-    def wait(self, name: str, meanwhile: Callable[[], bool] = lambda: False) -> None:
+    def acquire(self, name: str, meanwhile: Callable[[], bool] = lambda: False) -> None:
         """Wait until no other process compiles the loop of this name, and take the lock.
 
         Parameters
@@ -45,7 +46,7 @@ class Turn:
         meanwhile : callable
             Called instead of sleeping, as long as it finds work to do and returns True.
         """
-        self.end()
+        self.release()
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             file = open(self._folder / name, "w")  # noqa: SIM115
@@ -55,14 +56,14 @@ class Turn:
                     time.sleep(_LOOK)
             self._file = file
 
-    def end(self) -> None:
+    def release(self) -> None:
         """Release the lock."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
-def is_taken(folder: pathlib.Path, name: str) -> bool:
+def is_locked(folder: pathlib.Path, name: str) -> bool:
     """Whether a process is compiling the loop of this name."""
     try:
         with open(folder / name) as file:

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.loops.cache_folders import Folders, replace_file
 from widemargin.loops.object_code import Image, UnusualError, lay_out
-from widemargin.loops.places import Folders, replace_file
 
 #: The first bytes of a file, and its extension.
 _MAGIC, ENDING = b"widemargin loop 1\n", ".image"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
-from widemargin.loops.inner import WHOLE
 from widemargin.loops.jit import OPTIONS, jit
+from widemargin.loops.numba_pipelines import WHOLE
 
 compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="only with the compiler")
 
@@ -98,7 +98,7 @@ def test_a_loop_that_loops_call_is_a_part_of_them():
 
 @compiled_only
 def test_what_is_lent_is_not_counted():
-    assert WHOLE, "numba has changed: see loops/inner.py"
+    assert WHOLE, "numba has changed: see loops/numba_pipelines.py"
     lent = llvm(add_up_rows, pair(), np.zeros(3))
     assert "NRT_incref" not in lent
     assert "NRT_decref" not in lent

@@ -33,7 +33,7 @@ _MOST_LABELS = 0.5
 _ENOUGH_ROWS = 20
 
 
-def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
+def check_data(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
     """Yield warnings about what looks wrong, and what to do about it.
 
     Parameters
@@ -45,7 +45,7 @@ def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
     scaled : bool
         Whether the learner scales the features.
     """
-    yield from suspect_labels(data)
+    yield from check_labels(data)
     if encoder is None or data.rows.n < _FEWEST:
         return
     step = -(-data.rows.n // _ROWS)
@@ -54,10 +54,10 @@ def suspect(data: Encoded, encoder: Any, scaled: bool = False) -> Iterator[str]:
     if not scaled:
         yield from _find_scales(matrix, encoder)
     if encoder.kind == "table":
-        yield from _find_tellers(matrix, codes, encoder)
+        yield from _find_leaks(matrix, codes, encoder)
 
 
-def suspect_labels(data: Encoded) -> Iterator[str]:
+def check_labels(data: Encoded) -> Iterator[str]:
     """Warn if most rows have a label of their own: then these are probably not classes."""
     labels, rows = len(np.unique(data.codes)), data.rows.n
     if rows >= _ENOUGH_ROWS and labels > _MOST_LABELS * rows:
@@ -95,7 +95,7 @@ def _find_scales(matrix: Any, encoder: Any) -> Iterator[str]:
     )
 
 
-def _find_tellers(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iterator[str]:
+def _find_leaks(matrix: Any, codes: np.ndarray, encoder: TableEncoder) -> Iterator[str]:
     """Warn about columns that alone predict nearly every label, unless there is only one."""
     if len(encoder.columns) < 2 or not len(codes):
         return

@@ -1,14 +1,18 @@
-"""Compiles, in a second process, loops that a first call will need later.
+"""Compiles loops that a first call will need later, in a second process in the background.
 
-A first call compiles its loops one after the other, each when it is reached. But the loops it will
-need are known from the start: `first_calls.json` lists them, with the types of their arguments, for
-calls with default settings. While this process compiles the first ones, another one starts with
-those that take longest (`compile_ahead`). No loop is compiled twice (`loops/turns.py`): a process
-that needs what the other is compiling compiles another loop of the list in the meantime
-(`compile_meanwhile`), so that both processors work until nothing is left. Loops of one module have
-parts in common, which both processes would compile if each took one of them: so a process prefers
-modules of which it has already compiled a loop. Loops that are not in the list are compiled as
-usual, so an incomplete list does no harm. `.ci/list_first_calls.py` writes it.
+On its own, a first call compiles each loop when it is reached. But the loops that it will need are
+known from the start: `first_calls.json` lists them, with the types of their arguments, for calls
+with default settings. While this process compiles the first ones, another one starts with those
+that take longest (`compile_ahead`).
+
+No loop is compiled twice (`loops/compile_locks.py`). A process that needs what the other is
+compiling compiles another loop of the list in the meantime (`compile_meanwhile`), so both
+processors work until nothing is left. Loops of one module have parts in common, which both
+processes would compile if each took one of the loops. A process therefore prefers modules of which
+it has already compiled a loop.
+
+Loops that are not in the list are compiled as usual, so an incomplete list does no harm.
+`.ci/list_first_calls.py` writes it.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.loops import direct, places
+from widemargin.loops import cache_folders, cached_loops
 from widemargin.loops.jit import COMPILED, PLAIN
 
 #: The list, by the name of the call.
@@ -37,7 +41,7 @@ LIST = pathlib.Path(__file__).with_name("first_calls.json")
 _PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from widemargin.loops.ahead import compile_listed
+from widemargin.loops.background_compiling import compile_listed
 compile_listed(json.loads(sys.argv[2]), int(sys.argv[3]))
 """
 #: The processes that were started, and the loops passed to the last of them.
@@ -126,8 +130,8 @@ def _end(other: subprocess.Popen[bytes], owner: int) -> None:
 
 def _find_missing(call: str) -> list[Listed]:
     """The loops that are not cached anywhere; all, if the cache folders are unknown."""
-    folders = [folder for folder in places.known_folders(PLAIN) if folder]
-    return [one for one in listed_loops(call) if not direct.is_kept(folders, *one[:3])]
+    folders = [folder for folder in cache_folders.known_folders(PLAIN) if folder]
+    return [one for one in listed_loops(call) if not cached_loops.is_kept(folders, *one[:3])]
 
 
 def compile_meanwhile() -> bool:
@@ -141,7 +145,7 @@ def compile_meanwhile() -> bool:
     while _shared:
         _shared.sort(key=lambda one: one.module not in _begun)  # else in the order of the call
         with contextlib.suppress(Exception):  # the call itself reports errors, if it needs the loop
-            if _compile_unless_taken(_shared.pop(0)):
+            if _compile_unless_locked(_shared.pop(0)):
                 return True
     return False
 
@@ -151,16 +155,16 @@ def note_begun(module: str) -> None:
     _begun.add(module)
 
 
-def _compile_unless_taken(one: Listed) -> bool:
+def _compile_unless_locked(one: Listed) -> bool:
     """Compile a loop unless another process does or did; returns whether it was compiled here."""
-    from widemargin.loops import compiling, turns
+    from widemargin.loops import compile_locks, compiling
 
     folder = compiling.cache_folder()
-    if folder is None or direct.is_kept([str(folder)], *one[:3]):
+    if folder is None or cached_loops.is_kept([str(folder)], *one[:3]):
         return False
     kinds = types_of(one.kinds)
-    turn = compiling.name_turn(f"{one.module}.{one.name}", kinds)
-    if turns.is_taken(folder / compiling.TURNS, turn):
+    lock = compiling.name_lock(f"{one.module}.{one.name}", kinds)
+    if compile_locks.is_locked(folder / compiling.LOCKS, lock):
         return False
     getattr(import_module(one.module), one.name).dispatcher.compile(kinds)
     return True
@@ -178,7 +182,7 @@ def compile_listed(loops: list[list[Any]], parent: int) -> None:
     left = list(map(Listed._make, loops))
     while left and os.getppid() == parent:
         left.sort(key=lambda one: (one.module not in _begun, -one.cost))
-        _compile_unless_taken(left.pop(0))
+        _compile_unless_locked(left.pop(0))
 
 
 #: A name, an array's dimensions and flags, or a separator.

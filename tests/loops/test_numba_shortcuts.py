@@ -14,16 +14,18 @@ import pytest
 from numba.core import event, postproc
 from numba.core.types.functions import BaseFunction
 
-from widemargin.loops import inner, lean
+from widemargin.loops import numba_pipelines, numba_shortcuts
 from widemargin.loops.jit import OPTIONS, compile_seconds, jit
 
 compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="only with the compiler")
 
 
 def test_numba_has_the_names():
-    assert lean.is_known(), "numba or llvmlite has changed: see loops/lean.py"
-    names = {name for _, name, _ in lean._unheard()}
-    assert names == {"_runPass", "_cblist"}, "numba or llvmlite has changed: see loops/lean.py"
+    assert numba_shortcuts.is_known(), "numba or llvmlite has changed: see loops/numba_shortcuts.py"
+    names = {name for _, name, _ in numba_shortcuts._unheard()}
+    assert names == {"_runPass", "_cblist"}, (
+        "numba or llvmlite has changed: see loops/numba_shortcuts.py"
+    )
 
 
 def spread(rows, out):
@@ -42,7 +44,7 @@ def spread(rows, out):
 
 def compile_spread():
     """Its LLVM, without the number that makes its name unique."""
-    loop = numba.njit(**(OPTIONS | inner.WHOLE))(spread)
+    loop = numba.njit(**(OPTIONS | numba_pipelines.WHOLE))(spread)
     loop.compile((numba.types.float64[:, ::1], numba.types.float64[::1]))
     (found,) = loop.inspect_llvm().values()
     return re.sub(r"B\d+v\d+B", "B", found)
@@ -51,25 +53,25 @@ def compile_spread():
 @compiled_only
 def test_the_code_is_the_same(monkeypatch):
     short = compile_spread()
-    monkeypatch.setattr(inner, "shortened", contextlib.nullcontext)
+    monkeypatch.setattr(numba_pipelines, "shortened", contextlib.nullcontext)
     assert compile_spread() == short
 
 
 @compiled_only
 def test_every_way_is_left_again(monkeypatch):
     steps = (BaseFunction.get_call_type, postproc.PostProcessor.run)
-    with lean.shortened():
+    with numba_shortcuts.shortened():
         assert (BaseFunction.get_call_type, postproc.PostProcessor.run) != steps
-        with lean.shortened():  # a part of a loop
+        with numba_shortcuts.shortened():  # a part of a loop
             pass
         assert (BaseFunction.get_call_type, postproc.PostProcessor.run) != steps
     assert (BaseFunction.get_call_type, postproc.PostProcessor.run) == steps
 
-    with pytest.raises(ValueError, match="stop"), lean.shortened():
+    with pytest.raises(ValueError, match="stop"), numba_shortcuts.shortened():
         raise ValueError("stop")
     assert (BaseFunction.get_call_type, postproc.PostProcessor.run) == steps
-    monkeypatch.setattr(lean, "is_known", lambda: False)
-    with lean.shortened():
+    monkeypatch.setattr(numba_shortcuts, "is_known", lambda: False)
+    with numba_shortcuts.shortened():
         assert (BaseFunction.get_call_type, postproc.PostProcessor.run) == steps
 
 

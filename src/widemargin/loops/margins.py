@@ -1,4 +1,4 @@
-"""The best-scoring class other than the correct one."""
+"""Margins of several classes: how far the right class is ahead of its best rival."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def best_rival(s, right):
 
 
 @jit(inline=True)
-def half_lead(s, right):
+def multiclass_margin(s, right):
     """The margin of the class `right`, its best rival, and whether a margin of 0 is a mistake.
 
     The margin is half the lead, m = (s[right] - s[rival]) / 2, so that two classes learn the rows
