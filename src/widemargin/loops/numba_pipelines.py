@@ -237,7 +237,7 @@ def keep_inside(compiled: Any, interpreted: bool) -> Any:
         if interpreted:
             return compiled.py_func
         name = compiled.py_func.__name__
-        raise TypeError(f"{name} is compiled for other loops alone; Python calls {name}.py_func")
+        raise TypeError(f"{name} is compiled only as part of other loops; call {name}.py_func")
 
     def ignore(*_arguments: Any) -> None:
         """Store no code for calls from Python."""
