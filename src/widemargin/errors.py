@@ -65,10 +65,11 @@ class ClusterError(RuntimeError):
 
     Examples
     --------
-    >>> from widemargin import ClusterError, Distributed, Perceptron
-    >>> try:
-    ...     Distributed(Perceptron(), client="tcp://nobody:1").fit("rows.svm")
-    ... except (ClusterError, ValueError) as error:
-    ...     print(type(error).__name__)
-    DataError
+    >>> import pathlib
+    >>> from widemargin import Distributed, Perceptron
+    >>> _ = pathlib.Path("rows.svm").write_text("+1 1:1\\n-1 2:1\\n")
+    >>> Distributed(Perceptron()).fit("rows.svm")
+    Traceback (most recent call last):
+    ...
+    widemargin.errors.ClusterError: there is no current Dask client: give client=...
     """

@@ -79,7 +79,8 @@ class Certificate(ShownAsLines):
         Separable: the hyperplane. With a Gram matrix, w holds the weights of the examples.
         They are fractions (in an array of objects) if no floats separate the classes.
     margin : Bracket or None
-        A bracket around the largest distance that a hyperplane can keep from all examples (L19).
+        A bracket around the largest distance that a hyperplane can keep from all examples (L19 of
+        the lectures).
     extended : Bracket or None
         The same for the examples extended by the constant feature, whose weight counts as part
         of w: the margin that the mistake bound uses (L20). Without a bias the two are the same.
@@ -278,7 +279,7 @@ class RunCertificate:
         return bool(np.all(along >= least * (1 - slack)) and np.all(square <= most * (1 + slack)))
 
     def risk(self, delta: float = 0.05) -> float | None:
-        """Return a bound on the average error of the hypotheses (L25).
+        """Return a bound on the average error of the hypotheses (L25 of the lectures).
 
         It is M / n + sqrt(2 ln(1 / delta) / n) and holds with probability 1 - delta, after one
         pass over examples drawn independently from one distribution; None after several passes.

@@ -53,7 +53,7 @@ class KernelCheck:
 
 
 def check_kernel(kernel: Any, X: Any, *, sample: int = 300, seed: int = 0, **params: Any) -> Any:
-    """Test whether a kernel is legal (L27), on a sample of examples.
+    """Test whether a kernel is legal (L27 of the lectures), on a sample of examples.
 
     A kernel is legal if every Gram matrix K[i, j] = K(x_i, x_j) is symmetric and positive
     semi-definite; it is then an inner product in some feature space.

@@ -461,12 +461,12 @@ _KINDS: dict[str, Callable[..., Any]] = {
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model from its file.
 
+    This is the plain model; `widemargin.load` returns the learner around it.
+
     Raises
     ------
     ModelFileError
         If the file is not a model, is damaged, or was written by a newer version.
-
-    This is the plain model; `widemargin.load` returns the learner around it.
 
     Examples
     --------

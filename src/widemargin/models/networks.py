@@ -19,7 +19,7 @@ _MOST_INPUTS = 16
 
 @dataclass(frozen=True, eq=False)
 class BooleanNetwork:
-    """Two levels of perceptrons: a unit fires if its weighted sum is not negative (L1, L18).
+    """Two levels of perceptrons: a unit fires if its weighted sum is not negative.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class BooleanNetwork:
 def boolean_network(
     table: Sequence[Any] | np.ndarray | Callable[..., Any], inputs: int | None = None
 ) -> BooleanNetwork:
-    """Build the two-level network of perceptrons that computes a boolean function (L18).
+    """Build the two-level network of perceptrons that computes a boolean function.
 
         one hidden unit per conjunction:  +1 for an input that must be 1, -1 for one that must be 0;
                                           the threshold is the number of inputs that must be 1

@@ -58,7 +58,7 @@ def certify(
         Whether X is a Gram matrix K of a kernel. The proof is about the numbers in K, whose rows
         are then the features. Margins assume that K is positive semi-definite.
     kernel : str or callable, optional
-        Decide in the feature space of this kernel (L26). Its Gram matrix is computed as by
+        Decide in the feature space of this kernel. Its Gram matrix is computed as by
         `widemargin.gram_matrix` and used as with `gram=True`; verify the certificate with that
         matrix.
     **params

@@ -17,7 +17,7 @@ _MOST_POINTS = 20
 
 
 def shattered(points: Any, margin: float = 0.0, bias: bool = True) -> bool:
-    """Return whether hyperplanes can separate every labelling of some points (L24), trying all.
+    """Return whether hyperplanes can separate every labelling of some points, by trying all.
 
     Parameters
     ----------

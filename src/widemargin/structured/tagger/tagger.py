@@ -472,7 +472,7 @@ class Tagger(CertifiedEstimator[TaggerModel]):
     def certify(
         self, sentences: Any, tags: Any = None, *, column: str | int | None = None
     ) -> RunCertificate:
-        """Bound the number of mistakes, given the training sentences (L35).
+        """Bound the number of mistakes, given the training sentences (L35 of the lectures).
 
         If the weights rank the right tags of every sentence above all others by a margin gamma
         (the smallest lead divided by the norm of the weights), the perceptron can have made at
