@@ -202,3 +202,29 @@ def test_words_without_tags_are_refused(tmp_path):
     path.write_text("the\ndog\n\na\ncat\n")
     with pytest.raises(wm.DataError, match=r"there is only one column, and .* holds the words"):
         wm.Tagger().fit(path)
+
+
+def unknown_labels():
+    """Calls with a label that is not among the classes, as an element of an array of numpy's."""
+    named, strange = np.array(["a", "b"]), np.array(["b", "q"])
+    x = np.eye(2)
+    linear = wm.Perceptron(keep="vote").fit(x, named)
+    kernel = wm.KernelPerceptron().fit(x, named)
+    yield lambda: wm.certify(linear, x, strange)
+    yield lambda: wm.certify(kernel, x, strange)
+    yield lambda: wm.Perceptron().partial_fit(x, strange, classes=named)
+    yield lambda: wm.KernelPerceptron().partial_fit(x, strange, classes=named)
+    yield lambda: wm.plot_weights(linear, classes=strange[1:])
+    yield lambda: linear.with_threshold("f1", x, named, positive=strange[1])
+    yield lambda: wm.Perceptron(class_weight={strange[1]: 2.0}).fit(x, named)
+    yield lambda: linear.partial_fit(x, np.array([1, 2]))
+    yield lambda: wm.compare(np.eye(4), np.array(["a", "a", "b", "q"]), folds=2)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", list(unknown_labels()))
+def test_labels_are_shown_without_the_types_of_numpy(call):
+    with pytest.raises((ValueError, wm.DataError)) as refused:
+        call()
+    assert "np." not in str(refused.value)
+    assert re.search("'q'|'a'|'b'", str(refused.value))

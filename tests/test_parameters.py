@@ -179,7 +179,7 @@ def uses(settings, held_out=False):
         ),
         (
             Settings(patience=2),
-            "patience=2 has no effect without early stopping, only with held-out examples",
+            "patience=2 has no effect if nothing is held out, only with held-out examples",
         ),
         (
             Settings(C=np.ones(2)),
@@ -311,7 +311,7 @@ def test_structured_perceptrons(params, said):
         ({"rule": "perceptron", "C": 1.0}, "C=1.0"),
         ({"beam": 4}, "beam=4 has no effect with search='exact', only with search='beam'"),
         ({"update": "early"}, "update='early'"),
-        ({"patience": 2}, "patience=2 has no effect without early stopping"),
+        ({"patience": 2}, "patience=2 has no effect if nothing is held out"),
     ],
 )
 def test_taggers(params, said):

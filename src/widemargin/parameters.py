@@ -366,7 +366,7 @@ def uses_of_held_out(validation: Any, given: bool) -> dict[str, Use]:
     return {
         "validation": Use(not given, "if X_val is given", "without it"),
         "patience": Use(
-            given or bool(validation), "without early stopping", "with held-out examples"
+            given or bool(validation), "if nothing is held out", "with held-out examples"
         ),
     }
 

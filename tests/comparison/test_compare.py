@@ -224,7 +224,7 @@ def test_errors_say_what_is_wrong(data):
         compare(X, y[:-1])
     with pytest.raises(DataError, match="only one class"):
         compare(X, np.zeros(150, int))
-    with pytest.raises(DataError, match="fewer than 5 folds"):
+    with pytest.raises(DataError, match="'rare' has 3 examples, fewer than 5 folds"):
         compare(X, np.where(np.arange(150) < 3, "rare", "common"))
     with pytest.raises(ValueError, match="choose one of 'last perceptron'"):
         compare(X, y, learners=["forest"])

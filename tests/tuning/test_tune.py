@@ -185,7 +185,7 @@ def test_sample_weights_take_part(tmp_path):
         (["v.svm", "--nested"], "--nested has no effect without --tune"),
         (["v.svm", "--tune", "--epochs", "3"], "nothing to search"),
         (["v.svm", "--learner", "tagger", "--tune"], "not an option of the learner tagger"),
-        (["v.svm", "--folds", "4000"], "must be a whole number from 2 to 200"),
+        (["v.svm", "--folds", "4000"], "200 examples cannot be split into 4,000 folds"),
     ],
 )
 def test_the_shell_refuses(words, expected, tmp_path):

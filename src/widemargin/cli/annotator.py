@@ -52,7 +52,7 @@ class _ColumnTrainer(SentenceTrainer):
     def uses(self) -> dict[str, Use]:
         """Which parameters have an effect."""
         held_out = self.job.valid is not None or self.job.validation is not None
-        waiting = Use(held_out, "without early stopping", "with held-out sentences")
+        waiting = Use(held_out, "if nothing is held out", "with held-out sentences")
         return self.without_patience({"patience": waiting})
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:

@@ -15,6 +15,8 @@ from widemargin.comparison.usage import cheap_collections, measured
 from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
 from widemargin.evaluate.folds import stratified_folds
+from widemargin.markup.reprs import brief
+from widemargin.markup.words import several
 from widemargin.parameters import check_whole
 
 #: Number of rows on which every learner is run before it is timed, so that loops are compiled.
@@ -184,8 +186,8 @@ def _check(n: int, classes: np.ndarray, codes: np.ndarray, folds: int, repeats: 
     rarest = int(np.argmin(counts))
     if counts[rarest] < folds:
         raise DataError(
-            f"class {classes[rarest]!r} has {counts[rarest]} examples, fewer than {folds} folds:"
-            " use fewer folds or remove the class"
+            f"class {brief(classes[rarest])} has {several(counts[rarest], 'example')}, fewer than"
+            f" {folds} folds: use fewer folds or remove the class"
         )
 
 

@@ -22,6 +22,7 @@ from widemargin.kernel_machines.perceptron.continued import check_going_on
 from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernels.points import len_of
+from widemargin.markup.reprs import brief
 from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import check_classes
 from widemargin.online.label_runs import warn_of_runs
@@ -234,7 +235,7 @@ class KernelPerceptron(KernelAnswers):
             raise DataError(f"found {len_of(X)} examples, but {len(y)} labels")
         codes = codes_of(y, known)
         if np.any(codes < 0):
-            raise DataError(f"label {y[np.argmin(codes)]!r} is not among `classes`")
+            raise DataError(f"label {brief(y[np.argmin(codes)])} is not among `classes`")
         check_classes(known)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)

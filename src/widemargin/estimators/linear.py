@@ -34,6 +34,7 @@ from widemargin.estimators.multilabel import (
     refuse_single_labels,
 )
 from widemargin.estimators.validation import are_valid_labels, is_valid, validate_data
+from widemargin.markup.reprs import brief
 from widemargin.models.linear import LinearModel, model_of
 from widemargin.models.threshold import kept_threshold
 from widemargin.online.fit import begin, check_classes, fit_linear, fit_more, make_room
@@ -217,7 +218,7 @@ class LinearLearner(LinearAnswers):
             known = encode_labels(y)[0] if classes is None else encode_labels(classes)[0]
             codes = codes_of(y, known)
             if np.any(codes < 0):
-                raise DataError(f"label {y[np.argmin(codes)]!r} is not among `classes`")
+                raise DataError(f"label {brief(y[np.argmin(codes)])} is not among `classes`")
             rng = self._generator()
             state, history = begin(rows, len(known), settings, rng), History()
         else:

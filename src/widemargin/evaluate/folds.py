@@ -6,12 +6,32 @@ from typing import NamedTuple
 
 import numpy as np
 
+from widemargin.markup.words import several
+from widemargin.parameters import check_whole
+
 
 class Fold(NamedTuple):
     """The rows to learn from and those to test on, each in ascending order."""
 
     train: np.ndarray
     test: np.ndarray
+
+
+def check_folds(folds: int, n: int, what: str = "example") -> None:
+    """Refuse a number of folds into which n examples cannot be split.
+
+    Examples
+    --------
+    >>> check_folds(5, 3)
+    Traceback (most recent call last):
+    ValueError: 3 examples cannot be split into 5 folds: use fewer folds, or more examples
+    """
+    check_whole("folds", folds, least=2)
+    if folds > n:
+        raise ValueError(
+            f"{several(n, what)} cannot be split into {folds:,} folds: use fewer folds, or more"
+            f" {what}s"
+        )
 
 
 def stratified_folds(

@@ -21,7 +21,7 @@ from widemargin.errors import DataError
 from widemargin.evaluate.intervals import logit_interval, wilson
 from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.thresholds import Aim, Counts, best_cut, between, read_aim
-from widemargin.markup.reprs import brief_repr
+from widemargin.markup.reprs import brief, brief_repr
 
 #: A threshold is chosen this many times, each time leaving out a different part of the examples.
 _PARTS = 10
@@ -383,5 +383,5 @@ def label_code(labels: list[Any], label: Any) -> int:
     found = [code for code, known in enumerate(labels) if known == label or str(known) == label]
     if not found:
         listed = " or ".join(map(repr, labels))
-        raise DataError(f"{label!r} is not a class of the model, which has {listed}")
+        raise DataError(f"{brief(label)} is not a class of the model, which has {listed}")
     return found[0]

@@ -15,7 +15,7 @@ def several(n: int, what: str) -> str:
     ('1 mistake', '3 classes', '1,200 rows')
     """
     ending = "es" if what.endswith("s") else "s"
-    return f"{n:,} {what}{ending * (n != 1)}"
+    return f"{n:,} {what}{'' if n == 1 else ending}"
 
 
 def one_line(text: Any) -> str:

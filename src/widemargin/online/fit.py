@@ -11,6 +11,7 @@ import numpy as np
 
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
+from widemargin.markup.reprs import brief
 from widemargin.online.columns import columns_for
 from widemargin.online.examples import InMemory
 from widemargin.online.held_out import HeldOut
@@ -231,7 +232,7 @@ def prices(
         known = set(classes.tolist())
         strange = [label for label in class_weight if label not in known]
         if strange and not in_stream:
-            raise ValueError(f"class_weight names {strange[0]!r}, which is not a class")
+            raise ValueError(f"class_weight names {brief(strange[0])}, which is not a class")
     return price * weight_of[codes]
 
 

@@ -11,6 +11,7 @@ from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures
 from widemargin.evaluate.ranking import Curves, curves, curves_of_model
+from widemargin.markup.reprs import brief
 from widemargin.markup.words import short
 from widemargin.plots import style
 from widemargin.plots.display import Display
@@ -64,7 +65,7 @@ class RankingDisplay(Display):
                 raise DataError(f"there are {len(classes)} classes: give one of them as positive=")
             places = [code for code, label in enumerate(classes) if label == positive]
             if not places:
-                raise DataError(f"{positive!r} is not a class of the model")
+                raise DataError(f"{brief(positive)} is not a class of the model")
             return cls(curves(y, scores[:, places[0]], positive=positive)).plot(ax=ax)
         found = curves_of_model(np.asarray(classes), codes, scores, positive)
         if found is None:

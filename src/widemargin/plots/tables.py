@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
+from widemargin.markup.reprs import brief
 from widemargin.markup.words import short, short_names
 from widemargin.plots import style
 from widemargin.plots.display import Display
@@ -149,7 +150,7 @@ class WeightsDisplay(Display):
         labels = model.classes.tolist() if classes is None else list(classes)
         strange = [label for label in labels if label not in model.classes.tolist()]
         if strange:
-            raise DataError(f"{strange[0]!r} is not a class of the model")
+            raise DataError(f"{brief(strange[0])} is not a class of the model")
         if shape is None:
             top = model.top_features(n)
             return cls({label: top[label] for label in labels}, labels=labels).plot(ax=ax)

@@ -17,6 +17,7 @@ from widemargin.certificates.theorem import BRANCHED, departure
 from widemargin.data.encode.labels import codes_of
 from widemargin.errors import DataError
 from widemargin.kernels.points import points_of
+from widemargin.markup.reprs import brief
 from widemargin.models.kernel import KernelModel, combine
 from widemargin.separability.linear_trainings import hinge_bound, learned_from, trials_of
 
@@ -48,7 +49,7 @@ def inspect_kernel_run(
         return known
     codes = codes_of(y, model.classes)
     if np.any(codes < 0):
-        raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
+        raise DataError(f"label {brief(np.asarray(y)[np.argmin(codes)])} is unknown to the model")
     # A vote has no single weight vector, so use the average. Training uses no threshold.
     answering = replace(model.using("average") if model.keep == "vote" else model, threshold=0.0)
     scores = answering.decision_function(X)

@@ -17,6 +17,7 @@ from widemargin.certificates.theorem import BRANCHED, departure
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
+from widemargin.markup.reprs import brief
 from widemargin.models.linear import LinearModel
 from widemargin.training.history import History
 
@@ -82,7 +83,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     if rows.width != model.state.width:
         raise DataError(f"X has {rows.width} features, but the model has {model.state.width}")
     if np.any(codes < 0):
-        raise DataError(f"label {np.asarray(y)[np.argmin(codes)]!r} is unknown to the model")
+        raise DataError(f"label {brief(np.asarray(y)[np.argmin(codes)])} is unknown to the model")
     matrix = rows.to_matrix()
     squares = matrix.multiply(matrix).sum(axis=1) if rows.is_sparse else (matrix**2).sum(axis=1)
     R = math.sqrt(float(np.max(squares)) + rows.bias**2)

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
-from widemargin.evaluate.folds import plain_folds
+from widemargin.evaluate.folds import check_folds, plain_folds
 from widemargin.evaluate.intervals import corrected_t
-from widemargin.parameters import check_whole
 from widemargin.structured.report import Report
 from widemargin.threads import run_all
 
@@ -94,7 +93,7 @@ def cross_validate_sentences(
     **how
         More arguments of `fit`.
     """
-    check_whole("folds", folds, least=2, most=len(corpus))
+    check_folds(folds, len(corpus), "sentence")
     cuts, ended = plain_folds(len(corpus), folds, seed), Event()
 
     def work(number: int) -> dict[str, float]:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.pool import Pool
-from widemargin.evaluate.folds import Fold, stratified_folds
+from widemargin.evaluate.folds import Fold, check_folds, stratified_folds
 from widemargin.evaluate.intervals import interval_of_folds
-from widemargin.parameters import check_whole
 from widemargin.threads import one_blas_thread, run_all
 from widemargin.tuning.learning import AnySettings, Outcome, learn_and_test
 
@@ -130,8 +129,3 @@ def cross_validate(
 def sizes_of(cuts: Sequence[Fold]) -> np.ndarray:
     """How many rows each fold tests."""
     return np.array([len(cut.test) for cut in cuts])
-
-
-def check_folds(folds: int, rows: int) -> None:
-    """Raise an error unless this many folds are possible."""
-    check_whole("folds", folds, least=2, most=rows)

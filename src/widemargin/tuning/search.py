@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.data.pool import Pool, Split
-from widemargin.evaluate.folds import Fold, stratified_folds
+from widemargin.evaluate.folds import Fold, check_folds, stratified_folds
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.tuning.cross_validation import (
     MakeGenerator,
     Say,
-    check_folds,
     run_folds,
     sizes_of,
 )

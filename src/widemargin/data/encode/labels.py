@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import DataError
+from widemargin.markup.reprs import brief
 from widemargin.modelfile import check_room
 
 #: Integer labels within a range of at most this size are counted rather than sorted.
@@ -95,7 +96,8 @@ def join_classes(known: np.ndarray, *more: Any) -> np.ndarray:
             found = encode_labels(labels)[0]
             if (found.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
                 raise DataError(
-                    f"labels such as {found[0]!r} do not mix with classes such as {known[0]!r}"
+                    f"labels such as {brief(found[0])} do not mix with classes such as"
+                    f" {brief(known[0])}"
                 )
             known = np.union1d(known, found)
     return known

@@ -512,6 +512,6 @@ class Tagger(CertifiedEstimator[TaggerModel]):
 def uses_of_tagger(tagger: Tagger) -> dict[str, Use]:
     """Which parameters of a tagger have an effect."""
     beam = used_with("search", tagger.search, "beam")
-    waiting = Use(holds_out(tagger.validation), "without early stopping", "with held-out sentences")
+    waiting = Use(holds_out(tagger.validation), "if nothing is held out", "with held-out sentences")
     uses = uses_of_rule(tagger.rule, _RULES)
     return {**uses, "beam": beam, "update": beam, "patience": waiting}
