@@ -30,7 +30,7 @@ import scipy.sparse as sp
 HERE = pathlib.Path(__file__).resolve().parent
 #: The public data sets beside the repository.
 DATA = HERE.parents[1] / "shared" / "data"
-#: Settings for the chunker of P7 and the parsers of P10.
+#: Settings for the chunker (`chunking`) and the parsers (`parsing`).
 CHUNKER: dict[str, Any] = {"epochs": 5, "committee": 2}
 PARSER: dict[str, Any] = {"epochs": 3, "tags": "gold", "random_state": 0}
 
@@ -97,7 +97,7 @@ Work = Callable[[], Any]
 
 
 def epoch(folder: pathlib.Path, shuffle: Any) -> Work:
-    """P2: one averaged epoch over sparse rows in memory."""
+    """One averaged epoch over sparse rows in memory."""
     from widemargin import Perceptron
 
     X, y = text_rows(folder, 200_000)
@@ -106,7 +106,7 @@ def epoch(folder: pathlib.Path, shuffle: Any) -> Work:
 
 
 def svm_text(folder: pathlib.Path, loss: str) -> Work:
-    """P4: a linear SVM on text-like rows."""
+    """A linear SVM on text-like rows."""
     from widemargin import LinearSVM
 
     X, y = text_rows(folder, 100_000)
@@ -114,7 +114,7 @@ def svm_text(folder: pathlib.Path, loss: str) -> Work:
 
 
 def svm_a9a(folder: pathlib.Path) -> Work:
-    """P4: a linear SVM on few features."""
+    """A linear SVM on few features."""
     from widemargin import LinearSVM
 
     X, y = a9a(folder)
@@ -130,7 +130,7 @@ def _fitted_digits(folder: pathlib.Path) -> Any:
 
 
 def rbf_fit(folder: pathlib.Path) -> Work:
-    """P5: an RBF SVM on 20,000 images."""
+    """An RBF SVM on 20,000 images."""
     from widemargin import KernelSVM
 
     X, y, _ = mnist(folder)
@@ -138,13 +138,13 @@ def rbf_fit(folder: pathlib.Path) -> Work:
 
 
 def rbf_predict(folder: pathlib.Path) -> Work:
-    """P5: its predictions for the test images."""
+    """The predictions of that RBF SVM for the test images."""
     model, test = _fitted_digits(folder), mnist(folder)[2]
     return lambda: model.predict(test)
 
 
 def rbf_a9a(folder: pathlib.Path) -> Work:
-    """P5: an RBF SVM of two classes, dense."""
+    """An RBF SVM of two classes, dense."""
     from widemargin import KernelSVM
 
     X, y = a9a(folder)
@@ -153,7 +153,7 @@ def rbf_a9a(folder: pathlib.Path) -> Work:
 
 
 def chunker_fit(folder: pathlib.Path, jobs: int) -> Work:
-    """P7: from the file of CoNLL-2000 to a model."""
+    """From the file of CoNLL-2000 to a model."""
     from widemargin import Tagger
 
     train = public(folder, "conll2000") / "train.txt.gz"
@@ -191,13 +191,13 @@ def _flat(sentences: Iterable[list[str]]) -> list[str]:
 
 
 def chunker_bulk(folder: pathlib.Path, jobs: int) -> Work:
-    """P7: tag all sentences from lists of strings."""
+    """Tag all sentences from lists of strings."""
     tagger, columns = _chunker(folder), _chunk_columns(folder)
     return lambda: _flat(tagger.predict(columns, n_jobs=jobs))
 
 
 def chunker_single(folder: pathlib.Path) -> Work:
-    """P7: one sentence per call."""
+    """One sentence per call."""
     tagger, columns = _chunker(folder), _chunk_columns(folder)
     pairs = list(zip(columns["word"][-2012:], columns["pos"][-2012:], strict=True))
     return lambda: _flat(tagger.tag(words, pos=tags) for words, tags in pairs)
@@ -218,7 +218,7 @@ def _parser(folder: pathlib.Path, beam: int) -> Any:
 
 
 def parser_fit(folder: pathlib.Path, beam: int) -> Work:
-    """P10: a few epochs on EWT with given tags."""
+    """A few epochs on EWT with given tags."""
     from widemargin import Parser
 
     train = _treebank(folder, "train")
@@ -226,30 +226,30 @@ def parser_fit(folder: pathlib.Path, beam: int) -> Work:
 
 
 def parser_parse(folder: pathlib.Path, beam: int) -> Work:
-    """P10: the trees of the test sentences."""
+    """The trees of the test sentences."""
     parser, test = _parser(folder, beam), _treebank(folder, "test")
     return lambda: parser.predict(test).heads
 
 
 #: Tasks by name: the function that prepares each, and its BLAS threads.
 TASKS: dict[str, tuple[Callable[[pathlib.Path], Work], int]] = {
-    "P2 epoch, rows": (lambda folder: epoch(folder, "rows"), 1),
-    "P2 epoch, as shipped": (lambda folder: epoch(folder, True), 1),
-    "P4 linear SVM, text, hinge": (lambda folder: svm_text(folder, "hinge"), 1),
-    "P4 linear SVM, text, squared": (lambda folder: svm_text(folder, "squared_hinge"), 1),
-    "P4 linear SVM, a9a": (svm_a9a, 1),
-    "P5 RBF SVM, MNIST 20,000, fit": (rbf_fit, 2),
-    "P5 RBF SVM, MNIST, predict": (rbf_predict, 2),
-    "P5 RBF SVM, a9a, fit": (rbf_a9a, 2),
-    "P7 chunker, from the file": (lambda folder: chunker_fit(folder, 2), 2),
-    "P7 chunker, one thread": (lambda folder: chunker_fit(folder, 1), 1),
-    "P7 tagging in bulk": (lambda folder: chunker_bulk(folder, 1), 1),
-    "P7 tagging, two threads": (lambda folder: chunker_bulk(folder, 2), 2),
-    "P7 tagging, one a call": (chunker_single, 1),
-    "P10 greedy parser, 3 epochs": (lambda folder: parser_fit(folder, 1), 1),
-    "P10 greedy parser, parse": (lambda folder: parser_parse(folder, 1), 1),
-    "P10 beam 8, 3 epochs": (lambda folder: parser_fit(folder, 8), 1),
-    "P10 beam 8, parse": (lambda folder: parser_parse(folder, 8), 1),
+    "epoch, rows": (lambda folder: epoch(folder, "rows"), 1),
+    "epoch, as shipped": (lambda folder: epoch(folder, True), 1),
+    "linear SVM, text, hinge": (lambda folder: svm_text(folder, "hinge"), 1),
+    "linear SVM, text, squared": (lambda folder: svm_text(folder, "squared_hinge"), 1),
+    "linear SVM, a9a": (svm_a9a, 1),
+    "RBF SVM, MNIST 20,000, fit": (rbf_fit, 2),
+    "RBF SVM, MNIST, predict": (rbf_predict, 2),
+    "RBF SVM, a9a, fit": (rbf_a9a, 2),
+    "chunker, from the file": (lambda folder: chunker_fit(folder, 2), 2),
+    "chunker, one thread": (lambda folder: chunker_fit(folder, 1), 1),
+    "tagging in bulk": (lambda folder: chunker_bulk(folder, 1), 1),
+    "tagging, two threads": (lambda folder: chunker_bulk(folder, 2), 2),
+    "tagging, one sentence per call": (chunker_single, 1),
+    "greedy parser, 3 epochs": (lambda folder: parser_fit(folder, 1), 1),
+    "greedy parser, parse": (lambda folder: parser_parse(folder, 1), 1),
+    "beam 8, 3 epochs": (lambda folder: parser_fit(folder, 8), 1),
+    "beam 8, parse": (lambda folder: parser_parse(folder, 8), 1),
 }
 
 

@@ -1,4 +1,4 @@
-"""P7: chunking of CoNLL-2000, from file to model and back, compared with CRFsuite."""
+"""Chunking of CoNLL-2000, from file to model and back, compared with CRFsuite."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         faster("ours, tagging, two threads", "CRFsuite, tagging", 16.0),
         tokens_a_second("ours, one sentence a call", learned.tokens + corpus.tokens, 250_000),
     ]
-    return Comparison("chunking (P7)", data, tuple(sides), tuple(targets))
+    return Comparison("chunking CoNLL-2000", data, tuple(sides), tuple(targets))
 
 
 def _crf_sides(

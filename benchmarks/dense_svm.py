@@ -1,4 +1,4 @@
-"""P4b: linear SVMs, each class against the rest, on dense rows with few features."""
+"""Linear SVMs, each class against the rest, on dense rows with few features."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
                 targets.append(faster(made[0].name, made[1].name, 3.0))
     except LeftOut as reason:
         names.append(str(reason))
-    title = "linear SVM, every class against the rest, to LinearSVC's objective (P4b)"
+    title = "linear SVM, every class against the rest, to LinearSVC's objective"
     return Comparison(title, "; ".join(names), tuple(sides), tuple(targets), ratios=False)
 
 

@@ -1,4 +1,4 @@
-"""P2: one averaged epoch over sparse rows in memory."""
+"""One averaged epoch over sparse rows in memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         )
 
     return Comparison(
-        title="one averaged epoch in memory (P2)",
+        title="one averaged epoch in memory",
         data=f"{rows} x {width} Zipf-like CSR float32, {learned.nnz} values; {held} rows held out",
         sides=(
             side(

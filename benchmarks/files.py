@@ -1,4 +1,4 @@
-"""P1: from an svmlight file to a model, one averaged epoch."""
+"""From an svmlight file to a model, one averaged epoch."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         return averaged_sgd(repeat).fit(X, y)
 
     return Comparison(
-        title="from an svmlight file to a model (P1)",
+        title="from an svmlight file to a model",
         data=data,
         sides=(
             Side("ours", _SHOWN, lambda repeat: run_command(our_arguments(text)), threads=2),

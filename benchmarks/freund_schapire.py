@@ -1,4 +1,4 @@
-"""P6: the voted-perceptron table of 1999 on MNIST: (1 + x.z)^d, one class against the rest.
+"""The voted-perceptron table of 1999 on MNIST: (1 + x.z)^d, one class against the rest.
 
 Freund and Schapire trained ten perceptrons, each digit against the rest, and reported the test
 errors of the last, the averaged and the voted perceptron after T epochs. Here one training per
@@ -58,7 +58,7 @@ def compare(toy: bool, scratch: Path) -> Comparison:
         for (degree, epochs, keep), figure in PUBLISHED.items()
     ]
     return Comparison(
-        "the voted-perceptron table of 1999 (P6)",
+        "the voted-perceptron table of 1999",
         f"{digits.name}, {len(digits.y)} images to learn from and {len(digits.test_y)} to test",
         tuple(sides),
         () if digits.made else tuple(targets),

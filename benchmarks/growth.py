@@ -1,4 +1,4 @@
-"""P12: time per value as files grow, from file to model, streaming."""
+"""Time per value as files grow, from file to model, streaming."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
     sides = [side(n) for n in times]
     return Comparison(
-        title="time for each value, from file to model, as files grow (P12)",
+        title="time for each value, from file to model, as files grow",
         data=f"Zipf-like rows of 66 values, {times[0]} to {times[-1]} times {X.nnz} values",
         sides=sides,
         targets=(_steady([one.name for one in sides], 0.2),),

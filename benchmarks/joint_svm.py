@@ -1,4 +1,4 @@
-"""P23: linear SVMs of all classes together, compared with LIBLINEAR's Crammer-Singer solver."""
+"""Linear SVMs of all classes together, compared with LIBLINEAR's Crammer-Singer solver."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def compare(case: str, toy: bool, scratch: pathlib.Path) -> Comparison:
     LinearSVM(C=task.C, multiclass="joint", epochs=3, random_state=0).fit(X, y)  # compiles
     sides = _sides(task, X, y)
     return Comparison(
-        title="linear SVM, all classes together, gap 1e-3 (P23)",
+        title="linear SVM, all classes together, gap 1e-3",
         data=f"{case}, {X.shape[0]} x {X.shape[1]}, {len(np.unique(y))} classes",
         sides=sides,
         targets=(_reached(), _faster(task.target)),

@@ -1,4 +1,4 @@
-"""P6: one online epoch in feature space, compared with its kernel products alone; and budgets."""
+"""One online epoch in feature space, compared with its kernel products alone; and budgets."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         targets += [_better(made[0].name, other.name) for other in made[1:]]
         data += f"; {name}, {len(y)} x {X.shape[1]}"
     return Comparison(
-        "one epoch of a kernel perceptron (P6), and budgets",
+        "one epoch of a kernel perceptron, and budgets",
         data,
         tuple(sides),
         () if toy else tuple(targets),

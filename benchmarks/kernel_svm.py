@@ -1,4 +1,4 @@
-"""P5: kernel SVMs on MNIST and on large two-class sets, to a violation of 1e-3."""
+"""Kernel SVMs on MNIST and on large two-class sets, to a violation of 1e-3."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIBSVM_ROWS = 10_000
 _THREADS = 2
 
 
-_TITLE = "RBF SVM, violation 1e-3 (P5)"
+_TITLE = "RBF SVM, violation 1e-3"
 _DIGITS = "MNIST"
 
 

@@ -1,4 +1,4 @@
-"""P1b: from a one-gigabyte svmlight file to a model, comparing whole commands."""
+"""From a one-gigabyte svmlight file to a model, comparing whole commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
     *files, data = write_rows(toy, scratch)
     text, vw = (_repeat(file) for file in files)
     return Comparison(
-        title="from a large svmlight file to a model (P1b)",
+        title="from a large svmlight file to a model",
         data=f"{data}, all of it {_TIMES} times",
         sides=whole_commands(text, vw),
         targets=(faster(OURS, PEER, 3.0),),

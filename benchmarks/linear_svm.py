@@ -1,4 +1,4 @@
-"""P4: linear SVMs to a relative gap of 1e-3, on sparse text-like rows and on a9a."""
+"""Linear SVMs to a relative gap of 1e-3, on sparse text-like rows and on a9a."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         data += "; a9a, 32,561 x 123"
     except LeftOut as reason:
         data += f"; {reason}"
-    return Comparison("linear SVM, C = 1, gap 1e-3 (P4)", data, tuple(sides), tuple(targets))
+    return Comparison("linear SVM, C = 1, gap 1e-3", data, tuple(sides), tuple(targets))
 
 
 def _a9a(toy: bool) -> tuple[Any, np.ndarray]:

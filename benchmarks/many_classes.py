@@ -1,4 +1,4 @@
-"""P15: texts of many classes: the cost of a model depends on the columns that occur."""
+"""Texts of many classes: the cost of a model depends on the columns that occur."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
 
     thousand = f"ours, {len(set(many[1])):,} classes"
     return Comparison(
-        title="texts of many classes, words and bigrams, 2^20 columns (P15)",
+        title="texts of many classes, words and bigrams, 2^20 columns",
         data=f"{len(sentences[0])} beginnings of sentences of film reviews, 50 random labels;"
         f" {len(intents[0])} questions of ATIS, {len(set(intents[1]))} intents;"
         f" {len(many[0])} pieces of IMDB reviews, {len(set(many[1]))} classes",

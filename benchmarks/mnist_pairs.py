@@ -1,4 +1,4 @@
-"""P22: separability of all pairs of MNIST's classes, with a proof; linear programs give none."""
+"""Separability of all pairs of MNIST's classes, with a proof; linear programs give none."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def compare(case: str, toy: bool, scratch: pathlib.Path) -> Comparison:
 
     rows = sum(X.shape[0] for X, _ in sets.values())
     return Comparison(
-        title="all pairs of MNIST's classes: are they separable? (P22)",
+        title="all pairs of MNIST's classes: are they separable?",
         data=f"{len(sets)} pairs, {rows} rows in all. HiGHS is stopped after {TIMES:g} times the"
         f" time of ours for a pair and {MORE:g} s more",
         sides=(

@@ -1,4 +1,4 @@
-"""P21: linear SVMs on all of MNIST, every class against the rest, both losses, small to large C."""
+"""Linear SVMs on all of MNIST, every class against the rest, both losses, small to large C."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def compare(case: str, toy: bool, scratch: pathlib.Path) -> Comparison:
     task = Task(loss, float(C), {})
     ours, theirs = _ours(task, X, y), _theirs(task, X, y, signs)
     return Comparison(
-        title="linear SVM on all of MNIST, every class against the rest, gap 1e-3 (P21)",
+        title="linear SVM on all of MNIST, every class against the rest, gap 1e-3",
         data=f"{'digits' if toy else 'MNIST, pixels / 255'}, {X.shape[0]} x {X.shape[1]}, ten"
         " classes"
         + (f". LinearSVC is stopped after {TIMES:g} times the time of ours" * task.limited),

@@ -1,4 +1,4 @@
-"""P3: ten epochs over dense images of ten digits."""
+"""Ten epochs over dense images of ten digits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         return {"test accuracy": model.score(unseen, answers)}
 
     return Comparison(
-        title="ten epochs of multiclass perceptron (P3)",
+        title="ten epochs of multiclass perceptron",
         data=data,
         sides=(
             Side(

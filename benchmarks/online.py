@@ -1,4 +1,4 @@
-"""P14: one example at a time, as dicts, as single rows and as lines in a pipe."""
+"""One example at a time, as dicts, as single rows and as lines in a pipe."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         sides.append(side)
         targets.append(_lines_per_second(side.name, 200_000))
     return Comparison(
-        title="one example at a time (P14)",
+        title="one example at a time",
         data=f"{n} examples of {_WIDTH} normally distributed features with noisy linear classes;"
         f" rows: the first {n // 20}; lines of five features; where names change, {_WIDTH} of"
         f" {_VOCABULARY} words by Zipf's law, or new ones",

@@ -1,4 +1,4 @@
-"""P10: dependency parsing of UD English EWT and other treebanks: gold tokens, own tags, one core.
+"""Dependency parsing of UD English EWT and other treebanks: gold tokens, own tags, one core.
 
 No parser of this kind can be installed for comparison: UDPipe 1.2 publishes UAS 84.5 and LAS 81.2
 for EWT (UD 2.3), spaCy 0.89 about 22,000 words per second. Settings were chosen on the dev sets. A
@@ -39,7 +39,7 @@ OTHERS = {
 }
 
 
-_TITLE = "dependency parsing (P10)"
+_TITLE = "dependency parsing"
 
 
 def cases(toy: bool) -> Sequence[str]:

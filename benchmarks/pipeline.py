@@ -1,4 +1,4 @@
-"""P17: raw text to trees, compared with UDPipe 1, on one core."""
+"""Raw text to trees, compared with UDPipe 1, on one core."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         for language in languages
         for what, times in (("annotating", 10.0), ("training", 1.0))
     ]
-    return compared("raw text to trees (P17)", toy, sides, targets, appendix=_table)
+    return compared("raw text to trees", toy, sides, targets, appendix=_table)
 
 
 def _made(sentences: int) -> Corpus:

@@ -1,4 +1,4 @@
-"""P9: part-of-speech tagging of UD English EWT on one core, compared with NLTK's tagger."""
+"""Part-of-speech tagging of UD English EWT on one core, compared with NLTK's tagger."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         ]
         if column == "upos":
             sides += _nltk_sides(train, column, bulk, accuracy, 1 if toy else NLTK_EPOCHS)
-    return Comparison("parts of speech (P9)", data, tuple(sides), tuple[Target, ...](targets))
+    return Comparison("parts of speech", data, tuple(sides), tuple[Target, ...](targets))
 
 
 def _nltk_sides(

@@ -1,4 +1,4 @@
-"""P18: the cost and benefit of a cluster: no cluster, one worker, two workers, and dask-ml.
+"""The cost and benefit of a cluster: no cluster, one worker, two workers, and dask-ml.
 
 The clusters are already running when the clock starts, as clusters do; the side without one also
 has a process of its own. All sides read the same files, train for the same number of epochs, and
@@ -87,7 +87,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         ),
     ]
     return Comparison(
-        "on a cluster (P18)",
+        "on a cluster",
         told_of(X),
         sides,
         targets=(

@@ -1,4 +1,4 @@
-"""P18: a linear SVM on a cluster: ours, Spark's LinearSVC and dask-ml, on the same files.
+"""A linear SVM on a cluster: ours, Spark's LinearSVC and dask-ml, on the same files.
 
 Every side runs with two workers of one thread, or two threads of the JVM, which are already running
 when the clock starts. All minimise the same objective, the mean hinge loss plus lambda / 2 |w|^2
@@ -87,7 +87,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         ),
     ]
     return Comparison(
-        "a linear SVM on a cluster (P18)",
+        "a linear SVM on a cluster",
         told_of(X),
         sides,
         targets=[

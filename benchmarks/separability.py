@@ -1,4 +1,4 @@
-"""P13: separability decided with a proof, compared with a linear program without one."""
+"""Separability decided with a proof, compared with a linear program without one."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         )
 
     return Comparison(
-        title="is it separable? (P13)",
+        title="is it separable?",
         data="; ".join(f"{name} {X.shape[0]} x {X.shape[1]}" for name, (X, y) in sets.items())
         + f". The columns hold seconds, the best of each run. HiGHS stops after {LIMIT:g} s",
         sides=(

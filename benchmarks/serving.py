@@ -1,4 +1,4 @@
-"""P19: our model server, compared with what people write: FastAPI with a scikit-learn pipeline."""
+"""Our model server, compared with what people write: FastAPI with a scikit-learn pipeline."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         sides.append(_crowd(crowd, task))
         targets += [_sheds(crowd), _bounded(crowd)]
     return Comparison(
-        title="a server of models (P19)",
+        title="a server of models",
         data="one example per request, loopback, one process on one core, the client on the other;"
         f" {tasks[0].data}; {tasks[1].data}",
         sides=sides,

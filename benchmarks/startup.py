@@ -1,4 +1,4 @@
-"""P11: startup time of whole commands, from launch to first result."""
+"""Startup time of whole commands, from launch to first result."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         ),
     )
     return Comparison(
-        title="from the command to the first result (P11)",
+        title="from the command to the first result",
         data=f"scikit-learn's digits, 1,797 x 64, embedded in the command; {_installed()}",
         sides=sides,
         targets=(

@@ -1,4 +1,4 @@
-"""P8: from texts to a model with words and bigrams, in five epochs."""
+"""From texts to a model with words and bigrams, in five epochs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
             encoder.encode(raw, 0.0)
 
     return Comparison(
-        title="from texts to a model, words and bigrams, five epochs (P8)",
+        title="from texts to a model, words and bigrams, five epochs",
         data=f"{len(learned)} IMDB reviews, {text.stat().st_size / 1e6:.0f} MB, in random order;"
         f" {len(unseen)} others to test",
         sides=(

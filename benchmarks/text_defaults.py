@@ -1,4 +1,4 @@
-"""P16: the defaults for texts, compared with sublinear tf-idf bigrams and LinearSVC."""
+"""The defaults for texts, compared with sublinear tf-idf bigrams and LinearSVC."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         return lambda repeat: _learn_all(sets, lambda: make(repeat))
 
     return Comparison(
-        title="the defaults for texts (P16)",
+        title="the defaults for texts",
         data="IMDB; the 20 newsgroups as they are, and some or all groups without the headers;"
         " Rotten Tomatoes, SMS spam and ATIS intents; sizes see below",
         sides=(

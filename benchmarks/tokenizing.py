@@ -1,4 +1,4 @@
-"""P17, first stage: raw text to sentences and words, compared with UDPipe 1, on one core."""
+"""Raw text to sentences and words, compared with UDPipe 1, on one core."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compare(toy: bool, scratch: pathlib.Path) -> Comparison:
         targets += [faster(f"ours, cutting {language}", f"UDPipe, cutting {language}", 10.0)]
         if toy:
             break
-    return compared("raw text to sentences and words (P17)", toy, sides, targets)
+    return compared("raw text to sentences and words", toy, sides, targets)
 
 
 def compared(
