@@ -163,6 +163,15 @@ def test_texts_given_to_a_learner_of_numbers_are_shown_the_way(learner, texts):
         learner.fit(texts, KINDS)
 
 
+@pytest.mark.parametrize("kind", [list, np.array, lambda rows: np.array(rows, object)])
+@pytest.mark.parametrize("learner", [wm.Perceptron(), wm.LinearSVM(), wm.KernelSVM()])
+def test_a_matrix_of_strings_given_to_a_learner_of_numbers_is_shown_the_way(learner, kind):
+    said = r"X holds strings, .*: use TableClassifier\(\w+\(\.\.\.\)\), which encodes columns"
+    with pytest.raises(wm.DataError, match=said):
+        learner.fit(kind([["red", "1"], ["blue", "2"]]), KINDS)
+    wm.TableClassifier(learner).fit(kind([["red", "1"], ["blue", "2"]]), KINDS)
+
+
 def test_a_label_that_is_not_a_number_is_called_missing():
     with pytest.raises(wm.DataError, match="Input y contains NaN: every example needs a label"):
         wm.Perceptron().fit([[0.0], [1.0]], [0.0, np.nan])

@@ -92,7 +92,11 @@ def test_quiet_prints_nothing(tmp_path):
         (["train", "--l2", "0.1"], 2, "--l2 is not an option of the learner perceptron"),
         (["train", "--C", "3"], 2, "--C has no effect with --rule perceptron, only with --rule"),
         (["train", "--rule", "pa1", "--power", "0.5"], 2, "--power has no effect with --rule pa1"),
-        (["train", "--patience", "5", "--no-holdout"], 2, "--patience has no effect without"),
+        (
+            ["train", "--patience", "5", "--no-holdout"],
+            2,
+            "--patience has no effect if nothing is held out",
+        ),
         (["train", "--learner", "logistic", "--C", "1"], 2, "--C is not an option of the learner"),
         (["train", "--memory", "much"], 2, "--memory much must be a positive size"),
         (["train", "--learner", "pa", "--rule", "margin"], 2, "must be pa, pa1 or pa2"),

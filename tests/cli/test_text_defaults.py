@@ -250,7 +250,7 @@ def test_an_svm_of_vectors_is_still_not_updated(tmp_path):
     run_shell(tmp_path, "train", "f.svm", "--learner", "svm", "--model", "m.wm")
     told = run_shell(tmp_path, "update", "m.wm", "f.svm", code=1).stderr
     assert "m.wm: an SVM cannot be updated: train it again on all examples" in told
-    with pytest.raises(DataError, match="found 2 examples, but 3 labels"):
+    with pytest.raises(DataError, match="there are 2 examples but 3 labels"):
         TextClassifier().fit(["a", "b"], [0, 1, 0])
 
 

@@ -134,7 +134,7 @@ def test_an_option_of_another_learner_is_refused_by_name(learner):
         (["f.svm", "--valid", "0.1", "--no-holdout"], "--no-holdout has no effect with --valid"),
         (["f.svm", "--C", "1"], "--C has no effect with --rule perceptron, only with --rule pa1"),
         (["f.svm", "--patience", "5"], "--patience has no effect without held-out rows"),
-        (["f.svm", "--patience", "5", "--no-holdout"], "--patience has no effect without early"),
+        (["f.svm", "--patience", "5", "--no-holdout"], "--patience has no effect if nothing"),
         (["f.svm", "--patience", "5", "--stream"], "cannot be split: give --valid a file"),
         (
             ["f.svm", "--learner", "kernel-svm", "--coef0", "1"],

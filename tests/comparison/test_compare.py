@@ -220,7 +220,7 @@ def test_sparse_rows_texts_and_several_classes():
 
 def test_errors_say_what_is_wrong(data):
     X, y = data
-    with pytest.raises(DataError, match="150 rows but 149 labels"):
+    with pytest.raises(DataError, match="150 examples but 149 labels"):
         compare(X, y[:-1])
     with pytest.raises(DataError, match="only one class"):
         compare(X, np.zeros(150, int))

@@ -262,7 +262,7 @@ def test_other_complaints():
         read("a\tO\n").column(3)
     with pytest.raises(DataError, match="has 2 columns, but the names given are a, b, c"):
         read("a O\n", columns=["a", "b", "c"])
-    with pytest.raises(DataError, match="sentence 1: 2 cells in 'word', 1 in 'tag'"):
+    with pytest.raises(DataError, match="sentence 1: 'word' has 2 cells, but 'tag' has 1"):
         Corpus.of([["a", "b"]], [["X"]])
     with pytest.raises(DataError, match="give a list of strings"):
         Corpus.of(["a b"])

@@ -368,6 +368,7 @@ def test_damaged_compressed_files(ending, tmp_path):
         ({}, "a.svm", "a.svm: No such file or directory"),
         ({}, "*.svm", "*.svm: no file matches"),
         ({"a.svm": b"1 1:1\n"}, ["a.svm", "b*"], "b*: no file matches"),
+        ({}, [3], "expected the name of a file, or a list of names, found int"),
         ({}, [], "no file was given"),
         ({"d/a.svm": b"1 1:1\n"}, "d", "d: is a folder, not a file"),
         ({"d.svm/a.svm": b"1 1:1\n"}, "*.svm", "d.svm: is a folder, not a file"),

@@ -560,7 +560,7 @@ def test_works_in_searches_and_clones():
 
 
 def test_labels_and_documents_must_be_as_many():
-    with pytest.raises(DataError, match="10 examples, but 9 labels"):
+    with pytest.raises(DataError, match="10 examples but 9 labels"):
         TextClassifier().fit(MAIL, KIND[:9])
 
 

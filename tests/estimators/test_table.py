@@ -102,7 +102,7 @@ def test_labels_come_by_name_or_apart(frame, fitted):
     assert wm.TableClassifier(label=-1, random_state=0).fit(frame).score(frame) == fitted.score(
         frame
     )
-    with pytest.raises(wm.DataError, match="found 300 examples, but 299 labels"):
+    with pytest.raises(wm.DataError, match="300 examples but 299 labels"):
         wm.TableClassifier().fit(frame.drop(columns="pay"), frame["pay"][1:])
 
 

@@ -202,7 +202,7 @@ def test_one_class_against_the_rest_and_the_rarer_of_two():
     ("y", "scores", "more", "words"),
     [
         ([0, 1], [0.0, math.nan], {}, "scores must be finite"),
-        ([0, 1], [0.0], {}, "1 scores but 2 labels"),
+        ([0, 1], [0.0], {}, "1 score but 2 labels"),
         ([0, 0], [0.0, 1.0], {}, "only one class"),
         ([0, 1, 2], [0.0, 1.0, 2.0], {}, "say which one is positive"),
         ([0, 1], [0.0, 1.0], {"positive": 7}, "positive=7 is not a label"),

@@ -704,7 +704,7 @@ def test_risk_after_one_pass():
         ([[np.nan]], [0], {}, "NaN"),
         ([[1.0], [np.inf]], [0, 1], {}, "infinity"),
         ([[2**53 + 1]], [0], {}, "exactly"),
-        ([[1.0]], [0, 1], {}, "1 rows but 2 labels"),
+        ([[1.0]], [0, 1], {}, "1 example but 2 labels"),
         (np.empty((0, 2)), [], {}, "no examples"),
         ([[1.0], [2.0]], [0.5, 1.0], {}, "continuous"),
         ([["a"]], [0], {}, "real numbers"),

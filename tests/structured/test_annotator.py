@@ -206,6 +206,8 @@ def test_what_is_no_text_is_refused(model: AnnotatorModel) -> None:
             model(wrong)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="needs a treebank here, not a share"):
         Annotator(validation=0.1).fit(treebank())
+    with pytest.raises(DataError, match="expected the name of a file"):
+        Annotator().fit([["a", "b"]])
     with pytest.raises(DataError, match="single string"):
         Annotator().predict("a")
 

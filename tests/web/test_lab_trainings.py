@@ -318,7 +318,7 @@ def test_own_examples():
         ([[1.0], [2.0]], [0, 1], "two features or more"),
         ([[1.0, 2.0], [2.0, np.inf]], [0, 1], "row 1, column 1"),
         ([[1.0, 2.0]], [0], "2 to 8 classes, found 1"),
-        ([[1.0, 2.0]], [0, 1], "found 1 examples, but 2 labels"),
+        ([[1.0, 2.0]], [0, 1], "there is 1 example but 2 labels"),
     ],
 )
 def test_examples_that_cannot_be_shown(X, y, message):

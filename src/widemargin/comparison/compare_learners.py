@@ -12,7 +12,7 @@ from widemargin.comparison.contenders import Contender, choose
 from widemargin.comparison.paired import compare_pairs
 from widemargin.comparison.results import Comparison, Entry
 from widemargin.comparison.usage import cheap_collections, measured
-from widemargin.data.encode.labels import encode_labels
+from widemargin.data.encode.labels import check_label_count, encode_labels
 from widemargin.errors import DataError
 from widemargin.evaluate.folds import stratified_folds
 from widemargin.markup.reprs import brief
@@ -176,8 +176,7 @@ def _examples(X: Any) -> Any:
 
 
 def _check(n: int, classes: np.ndarray, codes: np.ndarray, folds: int, repeats: int) -> None:
-    if len(codes) != n:
-        raise DataError(f"there are {n} rows but {len(codes)} labels")
+    check_label_count(n, len(codes))
     if len(classes) < 2:
         raise DataError("only one class is present, nothing to learn")
     check_whole("folds", folds, least=2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.encode.labels import encode_labels
+from widemargin.data.encode.labels import check_label_count, encode_labels
 from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.readers.files import ReadOptions
 from widemargin.data.readers.frames import Frame
@@ -36,8 +36,7 @@ class CollectionPartition(Partition):
     def _chunk(self, raw: Any, n: int, labels: Any) -> ReadPartition:
         if not n:
             return ReadPartition([], set())
-        if len(labels) != n:
-            raise DataError(f"found {n} examples, but {len(labels)} labels")
+        check_label_count(n, len(labels))
         coded = Labels(*encode_labels(labels))
         return ReadPartition([Chunk(raw, n, coded, None, self.name, np.arange(n))], set())
 

@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from widemargin.data.encode.labels import check_labels
+from widemargin.data.encode.labels import check_label_count, check_labels
 from widemargin.data.rows import Rows
-from widemargin.errors import DataError
 from widemargin.estimators.fitted import FittedClassifier
 from widemargin.estimators.validation import validate_data
 from widemargin.kernels.kernel import Kernel
@@ -125,8 +124,7 @@ class KernelAnswers(FittedClassifier):
         """Validate training examples and labels as scikit-learn does; objects pass unchanged."""
         if isinstance(X, Rows) or self._takes_objects(X):
             y = check_labels(column_or_1d(y, warn=True))
-            if len(y) != len_of(X):
-                raise DataError(f"found {len_of(X)} examples, but {len(y)} labels")
+            check_label_count(len_of(X), len(y))
             return X, y
         X, y = validate_data(self, X, y, **_VECTORS)
         self._check_finite(X)

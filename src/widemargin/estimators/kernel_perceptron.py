@@ -15,7 +15,13 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import departure_between
-from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
+from widemargin.data.encode.labels import (
+    check_label_count,
+    check_labels,
+    codes_of,
+    encode_labels,
+    join_classes,
+)
 from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.kernel_machines.perceptron.continued import check_going_on
@@ -231,8 +237,7 @@ class KernelPerceptron(KernelAnswers):
         else:
             X, y = self._more(X), check_labels(column_or_1d(y, warn=True))
             known = join_classes(self.model_.classes, y, classes)
-        if len(y) != len_of(X):
-            raise DataError(f"found {len_of(X)} examples, but {len(y)} labels")
+        check_label_count(len_of(X), len(y))
         codes = codes_of(y, known)
         if np.any(codes < 0):
             raise DataError(f"label {brief(y[np.argmin(codes)])} is not among `classes`")

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import STARTED, departure_between
 from widemargin.data.encode.labels import (
+    check_label_count,
     check_labels,
     classes_and_codes,
     codes_of,
@@ -362,8 +363,7 @@ class LinearLearner(LinearAnswers):
         """Validate X (an array or CSR matrix) and y (an array) as scikit-learn does."""
         if isinstance(X, Rows):  # already checked by one of our encoders
             y = column_or_1d(y, warn=True)
-            if len(y) != X.n:
-                raise DataError(f"found {X.n} examples, but {len(y)} labels")
+            check_label_count(X.n, len(y))
             self.n_features_in_ = X.width
             return X, check_labels(y)
         how = {

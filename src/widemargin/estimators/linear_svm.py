@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.gap import GapCertificate
-from widemargin.data.encode.labels import check_labels, classes_and_codes
+from widemargin.data.encode.labels import check_label_count, check_labels, classes_and_codes
 from widemargin.data.encode.multilabel import read_label_sets
 from widemargin.data.rows import Rows
-from widemargin.errors import DataError, NotSeparableWarning
+from widemargin.errors import NotSeparableWarning
 from widemargin.estimators.answers import LinearAnswers
 from widemargin.estimators.fitted import advise
 from widemargin.estimators.multilabel import (
@@ -241,8 +241,7 @@ class LinearSVM(LinearAnswers):
     def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate X (rows, an array or a CSR matrix) and y as scikit-learn does."""
         if isinstance(X, Rows):  # already checked by one of our encoders
-            if len(y) != X.n:
-                raise DataError(f"found {X.n} examples, but {len(y)} labels")
+            check_label_count(X.n, len(y))
             self.n_features_in_ = X.width
         elif accept_plain(self, X, y):
             return X, check_labels(y)

@@ -10,11 +10,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.data.datasets import Classes, Encoded, read_all
-from widemargin.data.encode.labels import check_labels, encode_labels
+from widemargin.data.encode.labels import check_label_count, check_labels, encode_labels
 from widemargin.data.encode.text import TextEncoder, texts_of
 from widemargin.data.pool import Pool
 from widemargin.data.rows import Rows, Stack
-from widemargin.errors import DataError
 from widemargin.estimators.encoded import EncodedClassifier
 from widemargin.estimators.kernel_perceptron import KernelPerceptron
 from widemargin.estimators.kernel_svm import KernelSVM
@@ -212,8 +211,7 @@ def _pool(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Pool:
         y = check_labels(column_or_1d(y, warn=True))
     else:
         rows, y = _rows(estimator, X, y)
-    if len(y) != rows.n:
-        raise DataError(f"found {rows.n} examples, but {len(y)} labels")
+    check_label_count(rows.n, len(y))
     labels, codes = encode_labels(y)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, codes, dtype=np.float64)

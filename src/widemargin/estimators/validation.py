@@ -79,6 +79,11 @@ def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
                 f"X holds strings, and {learner} takes numbers only:"
                 f" use TextClassifier({learner}(...)), which encodes texts"
             ) from None
+        if str(error).startswith("could not convert string"):
+            raise DataError(
+                f"X holds strings, and {learner} takes numbers only:"
+                f" use TableClassifier({learner}(...)), which encodes columns of strings"
+            ) from None
         if str(error).startswith("Input y contains NaN"):
             raise DataError("Input y contains NaN: every example needs a label") from None
         raise

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.data.encode.labels import codes_of
+from widemargin.data.encode.labels import check_label_count, codes_of
 from widemargin.data.encode.text import texts_of
 from widemargin.data.readers.chunk import Texts
 from widemargin.data.rows import Rows
@@ -133,8 +133,7 @@ def examine(model: Any, X: Any, y: Any) -> Exam:
     texts = list(X) if _is_texts(X) else None
     asked = model.rows(texts_of(texts) if texts is not None else X) if _is_ours(model) else X
     scores = np.asarray(model.decision_function(asked), np.float64)
-    if len(scores) != len(codes):
-        raise DataError(f"there are {len(scores)} rows but {len(codes)} labels")
+    check_label_count(len(scores), len(codes))
     # Models break ties in their own way, and other models may score pairs of classes.
     found = best_class(scores) if _is_ours(model) else codes_of(model.predict(X), classes)
     exam = Exam(classes)

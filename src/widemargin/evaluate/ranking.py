@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.encode.labels import codes_of, encode_labels
+from widemargin.data.encode.labels import check_label_count, codes_of, encode_labels
 from widemargin.errors import DataError
 from widemargin.evaluate.intervals import logit_interval, wilson
 from widemargin.evaluate.measures import Measures
@@ -305,8 +305,7 @@ def curves(y: Any, scores: Any, *, positive: Any = None) -> Curves:
             f"scores has shape {scores.shape}: give one score per row, such as the column of one"
             " class together with positive=LABEL"
         )
-    if len(scores) != len(codes):
-        raise DataError(f"there are {len(scores)} scores but {len(codes)} labels")
+    check_label_count(len(scores), len(codes), "score")
     if not np.all(np.isfinite(scores)):
         raise DataError(f"scores has {scores[~np.isfinite(scores)][0]}: scores must be finite")
     if len(labels) < 2:
@@ -370,8 +369,7 @@ def choose_threshold(
             f"a threshold decides between two classes, and the model has {len(classes)}"
         )
     codes = codes_of(y, classes)
-    if len(codes) != len(scores):
-        raise DataError(f"there are {len(scores)} examples but {len(codes)} labels")
+    check_label_count(len(scores), len(codes))
     found = curves_of_model(classes, codes, scores, positive)
     if found is None:
         raise DataError("to choose a threshold, examples of both classes must be held out")

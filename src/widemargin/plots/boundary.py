@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from widemargin.data.encode.labels import codes_of
-from widemargin.errors import DataError
+from widemargin.data.encode.labels import check_label_count, codes_of
 from widemargin.markup.words import short
 from widemargin.plots import style
 from widemargin.plots.display import Display
@@ -74,8 +73,7 @@ class BoundaryDisplay(Display):
         names, X = names_of(model, X), examples_of(X)
         labels = list(np.asarray(_classes(estimator, y)).tolist())
         codes = codes_of(y, np.asarray(_classes(estimator, y)))
-        if len(codes) != X.shape[0]:
-            raise DataError(f"there are {X.shape[0]} rows but {len(codes)} labels")
+        check_label_count(X.shape[0], len(codes))
         W, b = _weights(model)
         straight = W is not None and len(W) == 1 and getattr(model, "keep", "last") != "vote"
         view = make_view(X, W, b if b is not None else 0.0, features=features, at=at, names=names)

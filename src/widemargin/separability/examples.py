@@ -18,7 +18,7 @@ from widemargin.certificates.certificate import (
     Evidence,
 )
 from widemargin.certificates.verifier import NOT_SEPARABLE, SEPARABLE, UNDECIDED, require_exact
-from widemargin.data.encode.labels import encode_labels
+from widemargin.data.encode.labels import check_label_count, encode_labels
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
@@ -61,8 +61,7 @@ def certify_examples(
         compile_ahead("certify")
     rows = _rows(X, float(bias), gram)
     classes, codes = encode_labels(y)
-    if len(codes) != rows.n:
-        raise DataError(f"there are {rows.n} rows but {len(codes)} labels")
+    check_label_count(rows.n, len(codes))
     if not rows.n:
         raise DataError("there are no examples: X has no rows")
     wanted = _Wanted(tol, margin or None, gram, time.monotonic() + seconds_limit(max_seconds))

@@ -14,7 +14,7 @@ from widemargin.certificates.certificate import (
     mistake_bound,
 )
 from widemargin.certificates.theorem import BRANCHED, departure
-from widemargin.data.encode.labels import codes_of
+from widemargin.data.encode.labels import check_label_count, codes_of
 from widemargin.errors import DataError
 from widemargin.kernels.points import points_of
 from widemargin.markup.reprs import brief
@@ -53,8 +53,7 @@ def inspect_kernel_run(
     # A vote has no single weight vector, so use the average. Training uses no threshold.
     answering = replace(model.using("average") if model.keep == "vote" else model, threshold=0.0)
     scores = answering.decision_function(X)
-    if len(scores) != len(codes):
-        raise DataError(f"there are {len(scores)} examples but {len(codes)} labels")
+    check_label_count(len(scores), len(codes))
     leads = np.where(codes == 1, scores, -scores)
     length = length_of(answering, X)
     margin = float(np.min(leads)) / length if length else 0.0

@@ -14,7 +14,7 @@ from widemargin.certificates.certificate import (
     mistake_bound,
 )
 from widemargin.certificates.theorem import BRANCHED, departure
-from widemargin.data.encode.labels import codes_of
+from widemargin.data.encode.labels import check_label_count, codes_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.markup.reprs import brief
@@ -78,8 +78,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     known = begin_run(model)
     rows = Rows.of(X, bias=model.bias, dtype=np.float64)
     codes = codes_of(y, model.classes)
-    if len(codes) != rows.n:
-        raise DataError(f"there are {rows.n} rows but {len(codes)} labels")
+    check_label_count(rows.n, len(codes))
     if rows.width != model.state.width:
         raise DataError(f"X has {rows.width} features, but the model has {model.state.width}")
     if np.any(codes < 0):

@@ -9,6 +9,7 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.markup.reprs import brief
+from widemargin.markup.words import several
 from widemargin.modelfile import check_room
 
 #: Integer labels within a range of at most this size are counted rather than sorted.
@@ -82,6 +83,20 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
         y = y.astype(classes.dtype) if classes.dtype.kind == "U" else y.astype(object)
     at = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return np.where(classes[at] == y, at, -1)
+
+
+def check_label_count(examples: int, labels: int, what: str = "example") -> None:
+    """Refuse labels that are not one for each example.
+
+    Examples
+    --------
+    >>> check_label_count(1, 2)
+    Traceback (most recent call last):
+    widemargin.errors.DataError: there is 1 example but 2 labels
+    """
+    if examples != labels:
+        verb = "is" if examples == 1 else "are"
+        raise DataError(f"there {verb} {several(examples, what)} but {several(labels, 'label')}")
 
 
 def classes_and_codes(y: Any, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 from widemargin.data.readers.cells import Columns, LazyLines
 from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
+from widemargin.markup.words import several
 
 #: Both names mean the column of the words.
 WORDS = ("word", "form")
@@ -381,4 +382,6 @@ def _check_lengths(first: str, lengths: list[int], name: str, found: list[int]) 
         return
     for i, (here, there) in enumerate(zip(lengths, found, strict=True)):
         if here != there:
-            raise DataError(f"sentence {i + 1}: {here} cells in {first!r}, {there} in {name!r}")
+            raise DataError(
+                f"sentence {i + 1}: {first!r} has {several(here, 'cell')}, but {name!r} has {there}"
+            )

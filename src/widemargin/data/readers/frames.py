@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.encode.labels import encode_labels
+from widemargin.data.encode.labels import check_label_count, encode_labels
 from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.readers.columns import (
     CellError,
@@ -149,8 +149,7 @@ class Frame:
             self._take_weights(options.table.weight)
         if y is not None:
             self._label = self._name_of(y)
-            if len(y) != self._table.num_rows:
-                raise DataError(f"found {self._table.num_rows} examples, but {len(y)} labels")
+            check_label_count(self._table.num_rows, len(y))
         elif options.table.need_label:
             self._label, self._labels = self._take_labels()
 

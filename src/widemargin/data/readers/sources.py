@@ -17,7 +17,7 @@ import stat
 import sys
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -156,12 +156,23 @@ class Lines:
         return self.text
 
 
+def are_paths(given: Any) -> bool:
+    """Whether this is the name of a file, or a sequence of names."""
+    if isinstance(given, (str, os.PathLike)):
+        return True
+    return isinstance(given, Sequence) and all(isinstance(p, (str, os.PathLike)) for p in given)
+
+
 def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
     """The files that names and patterns such as `logs/*.gz` stand for, in the order given."""
-    if isinstance(patterns, (str, os.PathLike)):
-        patterns = [patterns]
+    alone = isinstance(patterns, (str, os.PathLike)) or not isinstance(patterns, Iterable)
+    names: list[Any] = [patterns] if alone else list(patterns)  # type: ignore[arg-type]
+    strange = [name for name in names if not isinstance(name, (str, os.PathLike))]
+    if strange:
+        kind = type(strange[0]).__name__
+        raise DataError(f"expected the name of a file, or a list of names, found {kind}")
     found: list[str] = []
-    for pattern in [os.fspath(pattern) for pattern in patterns]:
+    for pattern in map(os.fspath, names):
         if is_address(pattern):
             found += find_addresses(pattern)
             continue

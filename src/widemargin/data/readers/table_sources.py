@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,12 +9,13 @@ import numpy as np
 
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.frames import Frame, is_frame, not_a_table
+from widemargin.data.readers.sources import are_paths
 from widemargin.errors import DataError
 
 
 def in_memory(X: Any) -> bool:
     """Whether a table is in memory rather than in files."""
-    return is_frame(X) or not _are_paths(X)
+    return is_frame(X) or not are_paths(X)
 
 
 def open_table(X: Any, y: Any, options: ReadOptions, width: int | None = None) -> Files | Frame:
@@ -98,9 +98,3 @@ def one_row(x: Any) -> Any:
 
 def _is_sequence(cell: Any) -> bool:
     return hasattr(cell, "__len__") and not isinstance(cell, (str, bytes))
-
-
-def _are_paths(X: Any) -> bool:
-    if isinstance(X, (str, os.PathLike)):
-        return True
-    return isinstance(X, Sequence) and all(isinstance(path, (str, os.PathLike)) for path in X)

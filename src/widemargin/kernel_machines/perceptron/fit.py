@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.certificates.theorem import WEIGHTED
+from widemargin.data.encode.labels import check_label_count
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.kernel_machines.perceptron.continued import joined, scores_so_far, with_classes
@@ -90,8 +91,7 @@ def fit_kernel_perceptron(
     else:
         before = with_classes(before, classes)
         kernel, points = before.kernel, before.points(X)
-    if len(codes) != points.n:
-        raise DataError(f"there are {points.n} examples but {len(codes)} labels")
+    check_label_count(points.n, len(codes))
     price = prices(classes, codes, settings.class_weight, sample_weight)
     which = np.arange(points.n, dtype=np.uint64)
     asked: tuple[Points, np.ndarray] | None = None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.data.encode.labels import check_label_count
 from widemargin.errors import DataError
 from widemargin.markup.words import short
 from widemargin.web.lab.points import MOST_CLASSES
@@ -58,8 +59,7 @@ def make_table(X: Any, y: Any, names: Sequence[str] | None, source: str) -> Tabl
         row, column = np.argwhere(~np.isfinite(X))[0]
         raise DataError(f"row {row}, column {column}: {X[row, column]} is not a finite number")
     values, codes = np.unique(np.asarray(y), return_inverse=True)
-    if len(codes) != len(X):
-        raise DataError(f"found {len(X)} examples, but {len(codes)} labels")
+    check_label_count(len(X), len(codes))
     if not 2 <= len(values) <= MOST_CLASSES:
         raise DataError(f"the lab shows 2 to {MOST_CLASSES} classes, found {len(values)}")
     labels: list[Any] = values.tolist()
