@@ -70,8 +70,8 @@ KernelPerceptron, TextClassifier or TableClassifier
         tries values in between; None keeps the estimator's. (Has an effect only on SVMs and on the
         rules pa1 and pa2.)
     epochs : "auto", sequence of int, or None
-        The numbers to try. "auto" tries 1 to 20, and more if 20 is the best; None keeps the
-        estimator's. (Has no effect on SVMs, which stop when they are solved.)
+        The numbers to try. "auto" tries eight from 1 to 20, and 30 and 50 if 20 is the best; None
+        keeps the estimator's. (Has no effect on SVMs, which stop when they are solved.)
     folds : int
         Number of stratified folds of the search.
     nested : bool

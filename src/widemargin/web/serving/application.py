@@ -34,7 +34,7 @@ _ROUTES = {
     b"/openapi.json": ("openapi", "GET"),
     **dict.fromkeys(PAGE, ("page", "GET")),
 }
-_PREDICTORS = {b"/predict": "predict", b"/explain": "explain"}
+_QUESTIONS = {b"/predict": "predict", b"/explain": "explain"}
 Respond = Callable[[Answer], None]
 
 
@@ -95,7 +95,7 @@ class Application:
     def admit(self, request: Request) -> None:
         """Find the route of a request; raises Refused if it must not be answered."""
         path = request.path
-        route = _PREDICTORS.get(path) or _PREDICTORS.get(path[:8] if path[8:9] == b"/" else b"")
+        route = _QUESTIONS.get(path) or _QUESTIONS.get(path[:8] if path[8:9] == b"/" else b"")
         if route is not None:
             request.route, method = route, "POST"
         elif path in _ROUTES:
@@ -204,12 +204,12 @@ class Application:
         respond: Respond,
     ) -> None:
         top, token = _number(options, "top", 10), _number(options, "token", None)
-        asked, body, limits = served.predictor, request.body, self.limits
+        predictor, body, limits = served.predictor, request.body, self.limits
 
         def work() -> bytes:
-            examples = asked.read(body, format, limits)
+            examples = predictor.read(body, format, limits)
             request.rows = examples.n
-            text = plain_json(asked.explain(examples, top or 10, token))
+            text = plain_json(predictor.explain(examples, top or 10, token))
             return b"%b%b" % (self._heads[served.name], text[1:].encode())
 
         def done(found: Any) -> None:
