@@ -278,7 +278,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
     if not (isinstance(about.get("learner", ""), str) and about.get("learner", "").isprintable()):
         raise ModelFileError(f"{path}: damaged (made by the learner {about['learner']!r:.50})")
     if form > FORMAT:
-        raise ModelFileError(f"{path}: {say_newer(form, FORMAT, about)}")
+        raise ModelFileError(f"{path}: {describe_newer(form, FORMAT, about)}")
     try:
         check_layout(header, length - 8 - size)
         if seal != [length - 8 - size - _SEAL_BYTES, length - 8 - size]:
@@ -290,7 +290,7 @@ def _check(path: str, file: BinaryIO) -> dict[str, Any]:
     return about
 
 
-def say_newer(form: int, known: int, about: dict[str, Any]) -> str:
+def describe_newer(form: int, known: int, about: dict[str, Any]) -> str:
     """The error message for a file of a newer format."""
     version = one_line(about.get("widemargin", ""), 20)
     return (

@@ -344,7 +344,7 @@ def test_a_release_that_does_not_fit_says_what_it_was_made_with(tmp_path, monkey
     monkeypatch.setattr(compiling, "_RELEASE", tmp_path)
     monkeypatch.setattr(compiling, "_told", False)
     monkeypatch.setattr(jit, "_quiet", False)  # another test may have run `warmup`
-    jit.tell_compiling(always=True)
+    jit.announce_compiling(always=True)
     assert capsys.readouterr().err.startswith("the machine code of this release is for numba 0.1; ")
 
 
@@ -387,12 +387,12 @@ def test_a_quiet_command_says_nothing_of_compiling(monkeypatch, capsys):
     monkeypatch.setattr(jit, "_quiet", False)  # another test may have run `warmup`
     monkeypatch.setattr(jit, "_quiet", False)
     jit.compile_quietly()
-    jit.tell_compiling(always=True)
+    jit.announce_compiling(always=True)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(jit, "_quiet", False)
     monkeypatch.setattr(compiling, "_CACHE", None)
     for _ in range(2):
-        jit.tell_compiling(always=True)
+        jit.announce_compiling(always=True)
     assert capsys.readouterr().err.count("compiling the loops") == 1
 
 
@@ -413,7 +413,7 @@ def test_an_inner_function_is_compiled_with_its_callers_only():
     # Not one for each constant, and none if an earlier run of the tests has kept the caller.
     assert len(shifted.overloads) <= 1
     assert shifted.py_func(1, 2) == 3
-    with pytest.raises(TypeError, match=r"for other loops alone; Python calls shifted\.py_func"):
+    with pytest.raises(TypeError, match=r"only as part of other loops; call shifted\.py_func"):
         shifted(1, 2)
 
 

@@ -196,7 +196,7 @@ def test_one_example_at_a_time_is_the_naive_twin(rule, shape, keep):
         if i % 2:  # in another order, which changes no more than the rounding
             example = dict(sorted(example.items()))
         assert one_by_one.learn(example, label) is False
-    one_by_one.write_down()
+    one_by_one.update_history()
     twin = Twin(X, y, shape, how)
     assert history.mistakes == sum(len(run.mistakes) for run in twin.runs)
     assert_close(state.last(), twin.last())

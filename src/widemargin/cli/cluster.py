@@ -72,7 +72,7 @@ class _OnCluster(RowTrainer):
         if self.job.measures:
             self.settings = replace(self.settings, **self.hold_out(USUAL_PART, "rows"))
 
-    def take_note(self, fit: PartitionFit) -> None:
+    def record_partitions(self, fit: PartitionFit) -> None:
         """Record what the report says about the partitions."""
         self.rows, self.partitions = fit.ready.survey.examples, fit.partitions
         self.held_back = fit.ready.held_out
@@ -115,7 +115,7 @@ class ClusterTrainer(_OnCluster, LinearTrainer):
         """Learn on the cluster, from the start or from a checkpoint."""
         with open_engine(self.given["dask"]) as engine:
             fit = MixedFit(engine, self.source, self.settings, self.mix, self.rng, watch.check)
-            self.take_note(fit)
+            self.record_partitions(fit)
 
             def model(state: State, history: History) -> LinearModel:
                 made = self._model(fit.classes, state, fit.bias, history, fit.encoder)
@@ -155,7 +155,7 @@ class ClusterSVMTrainer(_OnCluster, SVMTrainer):
         """Solve the problem on the cluster."""
         with open_engine(self.given["dask"]) as engine:
             fit = SVMFit(engine, self.source, self.settings, self.rng, watch.check)
-            self.take_note(fit)
+            self.record_partitions(fit)
             self.read_valid(fit)
             state, history, certificate = fit.learn(watch=watch)
         return self.make_model(fit.classes, state, history, certificate, fit.encoder)

@@ -21,7 +21,7 @@ from widemargin.cli.training_data import Examples, examples_of_cache, read_examp
 from widemargin.data.cache import is_cache
 from widemargin.data.readers.files import Files
 from widemargin.errors import DataWarning
-from widemargin.models.text_defaults import PIECEWISE, SAY_PIECEWISE, WHOLE, TextDefault
+from widemargin.models.text_defaults import PIECEWISE, PIECEWISE_NOTICE, WHOLE, TextDefault
 
 _USUAL, _FOR_TEXTS, _PIECEWISE = "perceptron", "svm", "pa"
 #: The options of all learners that may be the default.
@@ -92,7 +92,9 @@ def _text_trainer(
     if found is not None:
         unlimited = {name: how for name, how in typed.items() if name not in _ALSO}
         return _reading(_trainer(_FOR_TEXTS, whole, unlimited, job), files, found)
-    _say(f"the examples are not all in memory: {SAY_PIECEWISE} (choose with --learner and --idf)")
+    _say(
+        f"the examples are not all in memory: {PIECEWISE_NOTICE} (choose with --learner and --idf)"
+    )
     pieces = _with(given, PIECEWISE)
     if not files.readable_again:
         pieces["epochs"] = None  # a pipe is read once

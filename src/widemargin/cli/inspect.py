@@ -16,7 +16,7 @@ from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.threshold import describe_threshold
-from widemargin.pages.reportable import encoder_story
+from widemargin.pages.reportable import describe_encoder
 from widemargin.stores.addresses import size_of
 from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.training.history import History
@@ -55,7 +55,7 @@ def inspect(path: str, top: int, as_json: bool) -> None:
     show_training(
         path,
         model,
-        [f"{several(state.width, 'feature')}, {encoder_story(model)}; bias: {_bias(model)}"],
+        [f"{several(state.width, 'feature')}, {describe_encoder(model)}; bias: {_bias(model)}"],
         f", weights {state.W.dtype}",
     )
     click.echo("\nstrongest features")

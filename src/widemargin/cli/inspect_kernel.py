@@ -11,7 +11,7 @@ from widemargin.cli.inspect import CLASSES, figures_of, show_training
 from widemargin.markup.words import several
 from widemargin.models.kernel import KernelModel
 from widemargin.models.support import strongest_rows
-from widemargin.pages.reportable import encoder_story
+from widemargin.pages.reportable import describe_encoder
 
 
 def inspect_kernel(path: str, model: KernelModel, top: int, as_json: bool) -> None:
@@ -21,7 +21,7 @@ def inspect_kernel(path: str, model: KernelModel, top: int, as_json: bool) -> No
         return
     facts = [
         f"kernel {model.kernel}, longest example {model.R:.6g} in its space",
-        f"{several(model.width, 'feature')}, {encoder_story(model)}",
+        f"{several(model.width, 'feature')}, {describe_encoder(model)}",
     ]
     show_training(path, model, facts, "")
     count = several(model.support.n, "support vector")

@@ -14,7 +14,7 @@ from widemargin.cli.threshold import check_threshold, set_threshold, wanted_thre
 from widemargin.cli.trainer import Trainer
 from widemargin.cli.training_report import report
 from widemargin.errors import DataError
-from widemargin.loops.jit import compile_quietly, is_cold, tell_compiling
+from widemargin.loops.jit import announce_compiling, compile_quietly, is_cold
 from widemargin.modelfile import learner_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher, watched
@@ -41,7 +41,7 @@ def train(
     if given["quiet"]:
         compile_quietly()
     elif is_cold():
-        tell_compiling(always=True)
+        announce_compiling(always=True)
     return run(make_trainer(learner, files, given, typed), began)
 
 

@@ -23,7 +23,7 @@ from widemargin.markup.words import several
 from widemargin.modelfile import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
-from widemargin.models.text_defaults import MADE_ONLINE, make_online
+from widemargin.models.text_defaults import ONLINE_NOTICE, make_online
 from widemargin.models.threshold import describe_threshold, kept_threshold
 from widemargin.online.fit import fit_linear, make_room
 from widemargin.online.orders import generator_of
@@ -200,5 +200,5 @@ def _updatable(path: str, model: LinearModel | KernelModel, encoder: Any) -> Lin
         return model
     if encoder.kind != "text" and not getattr(encoder, "only_texts", False):
         raise DataError(f"{path}: an SVM cannot be updated: train it again on all examples")
-    warnings.warn(f"{path}: {MADE_ONLINE}", DataWarning, stacklevel=3)
+    warnings.warn(f"{path}: {ONLINE_NOTICE}", DataWarning, stacklevel=3)
     return make_online(model)

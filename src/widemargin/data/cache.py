@@ -29,11 +29,11 @@ from widemargin.modelfile import (
     check_layout,
     check_places,
     check_shape,
+    describe_newer,
     one_line,
     pack,
     pack_strings,
     read_header,
-    say_newer,
     unpack_strings,
     write_file,
 )
@@ -112,7 +112,7 @@ def read_cache(
     if made_from is not None and (about["cache"], about["made_from"]) != (_FORMAT, made_from):
         return None
     if about["cache"] > _FORMAT:
-        raise DataError(f"{path}: {say_newer(about['cache'], _FORMAT, about)}")
+        raise DataError(f"{path}: {describe_newer(about['cache'], _FORMAT, about)}")
     try:
         return _restored(_mapped(path, header, begins), about)
     except MISFITS as error:

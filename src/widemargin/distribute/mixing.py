@@ -281,7 +281,7 @@ def mixture_of(change: Change, W: np.ndarray, mix: str) -> Mixture:
     return Mixture(change.places, made, change.gathered, *counts, change.longest)
 
 
-def take_into(state: State, mixture: Mixture) -> float:
+def apply_mixture(state: State, mixture: Mixture) -> float:
     """Make the mixture the next starting point, in place; returns how far the weights moved.
 
     With c votes so far and U such that the sum of all hypotheses is c W - U, the new sum adds

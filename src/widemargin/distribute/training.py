@@ -14,10 +14,10 @@ from widemargin.distribute.mixing import (
     Mixture,
     Weights,
     add_changes,
+    apply_mixture,
     count_right,
     learn_partition,
     mix_weights,
-    take_into,
 )
 from widemargin.distribute.rounds import Rounds
 from widemargin.online.held_out import HeldOut, HeldOutScore
@@ -154,7 +154,7 @@ class MixedTraining(Mixing):
 
     def take(self, mixture: Mixture) -> float:
         """Make the mixture the next starting point."""
-        return take_into(self.state, mixture)
+        return apply_mixture(self.state, mixture)
 
     def score(self) -> float:
         """Accuracy on held-out examples of the hypothesis that would be deployed now."""

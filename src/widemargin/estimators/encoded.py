@@ -19,9 +19,9 @@ from widemargin.estimators.linear_svm import LinearSVM
 from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.models.text_defaults import (
-    MADE_ONLINE,
+    ONLINE_NOTICE,
     PIECEWISE,
-    SAY_PIECEWISE,
+    PIECEWISE_NOTICE,
     WHOLE,
     TextDefault,
     make_online,
@@ -190,7 +190,7 @@ class EncodedClassifier(FittedClassifier):
             )
         if not hasattr(_LEARNERS[default.learner], "partial_fit"):
             warnings.warn(
-                f"partial_fit has only some of the documents: {SAY_PIECEWISE}; fit takes all",
+                f"partial_fit has only some of the documents: {PIECEWISE_NOTICE}; fit takes all",
                 DataWarning,
                 stacklevel=3,
             )
@@ -200,7 +200,7 @@ class EncodedClassifier(FittedClassifier):
     def _go_on(self) -> None:
         """Continue an SVM of texts with passive-aggressive steps, which need no other texts."""
         if isinstance(self.learner_, LinearSVM):
-            warnings.warn(MADE_ONLINE, DataWarning, stacklevel=3)
+            warnings.warn(ONLINE_NOTICE, DataWarning, stacklevel=3)
             model = make_online(self.learner_.model_)
             self.learner_ = PassiveAggressive(**model.params).restore(model)
 

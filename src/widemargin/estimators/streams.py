@@ -95,7 +95,7 @@ class StreamLearner(LinearLearner):
             raise AttributeError(f"this {type(self).__name__} has no model yet")
         ready = self._ready
         if ready is not None and ready.ahead:
-            ready.write_down()
+            ready.update_history()
             state = replace(ready.state)
             self.__dict__["model_"] = replace(vars(self)["model_"], state=state)
         return self.__dict__["model_"]

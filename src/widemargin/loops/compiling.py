@@ -30,7 +30,7 @@ from numba.core.sigutils import normalize_signature
 from widemargin.loops import cache_folders, cached_loops
 from widemargin.loops.background_compiling import compile_meanwhile, note_begun
 from widemargin.loops.compile_locks import CompileLock
-from widemargin.loops.jit import PLAIN, is_quiet, tell_numba
+from widemargin.loops.jit import PLAIN, is_quiet, register_overloads
 from widemargin.loops.numba_pipelines import INNER, WHOLE, call_inside, keep_inside
 from widemargin.loops.processor import RELEASED, Processor, this_processor
 
@@ -83,7 +83,7 @@ def _open_cache() -> tuple[pathlib.Path, str]:
         return folder, error.strerror or str(error)
 
 
-def _tell_not_kept() -> None:
+def _warn_not_kept() -> None:
     """Warn, in one line, that every run will compile again, and why."""
     warnings.warn(
         f"compiled loops are not kept in {_FOLDER} ({_OBSTACLE}): each run compiles them again",
@@ -222,7 +222,7 @@ class _SafeCache(_Kept):
         if found is None and _CACHE is not None:
             found = self.find(sig, target_context)
         if found is None:
-            tell_compiling()
+            announce_compiling()
         if found is None and _CACHE is not None:
             lock = name_lock(self._name, normalize_signature(sig)[0])
             self._compile_lock.acquire(lock, meanwhile=compile_meanwhile)
@@ -249,7 +249,7 @@ class _SafeCache(_Kept):
         global _OBSTACLE
         if _CACHE is None:
             if _RELEASED is not None and _OBSTACLE:
-                _tell_not_kept()
+                _warn_not_kept()
                 _OBSTACLE = ""
             return
         try:
@@ -282,7 +282,7 @@ _FOLDER, _OBSTACLE = (pathlib.Path(), "") if numba.config.DISABLE_JIT else _open
 _CACHE = None if numba.config.DISABLE_JIT or _OBSTACLE else _FOLDER
 _RELEASED = None if numba.config.DISABLE_JIT else _find_released()
 if _OBSTACLE and _RELEASED is None:
-    _tell_not_kept()
+    _warn_not_kept()
 if _CACHE is not None or _RELEASED is not None:
     cache_folders.remember_folders(_RELEASED, _FOLDER, PLAIN)
 
@@ -299,7 +299,7 @@ def make_dispatcher(
     timed: Callable[[], Any] = contextlib.nullcontext,
 ) -> Any:
     """Numba's dispatcher for a loop, which loads cached code or compiles, and times that."""
-    tell_numba()
+    register_overloads()
     import_module("widemargin.loops.lowlevel.by_hand")
     if options.get("inner"):
         part = numba.njit(**numba_options(options))(function)
@@ -324,7 +324,7 @@ def cache_folder() -> pathlib.Path | None:
     return _CACHE
 
 
-def tell_compiling(*, always: bool = False) -> None:
+def announce_compiling(*, always: bool = False) -> None:
     """Print, once per process, why the first use of a loop takes so long, on a terminal.
 
     Parameters

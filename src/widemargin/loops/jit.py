@@ -156,7 +156,7 @@ def overload(function: Any, jit_options: dict[str, Any]) -> Callable[[F], F]:
     return register
 
 
-def tell_numba() -> None:
+def register_overloads() -> None:
     """Make all waiting registrations with numba, before it compiles."""
     while _waiting:
         _waiting.pop(0)()
@@ -196,7 +196,7 @@ def is_quiet() -> bool:
     return _quiet
 
 
-def tell_compiling(*, always: bool = False) -> None:
+def announce_compiling(*, always: bool = False) -> None:
     """Print, once per process, why the first use of a loop takes so long, on a terminal.
 
     Parameters
@@ -206,7 +206,7 @@ def tell_compiling(*, always: bool = False) -> None:
     """
     from widemargin.loops import compiling
 
-    compiling.tell_compiling(always=always)
+    compiling.announce_compiling(always=always)
 
 
 def is_cold() -> bool:

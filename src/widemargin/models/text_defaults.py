@@ -37,9 +37,9 @@ PIECEWISE = TextDefault(
 #: For tables with columns other than texts.
 BESIDE = TextDefault("Perceptron", {"fit_intercept": "auto"}, False, 1)
 #: The warning when documents are learned in pieces although all at once would be better.
-SAY_PIECEWISE = "a passive-aggressive learner without idf is used instead of an SVM"
+PIECEWISE_NOTICE = "a passive-aggressive learner without idf is used instead of an SVM"
 #: The warning when an SVM continues to learn.
-MADE_ONLINE = (
+ONLINE_NOTICE = (
     "an SVM needs all documents at once: it continues with passive-aggressive steps; train it"
     " again on all documents for the best model"
 )

@@ -200,7 +200,7 @@ class OneByOne:
         """Recognise a label that equals a class but has another type."""
         self._codes.setdefault(type(y), {}).setdefault(y, self._labels.index(y))
 
-    def write_down(self) -> None:
+    def update_history(self) -> None:
         """Bring the history up to date with what was learned."""
         mistakes, updates, loss = self._totals.tolist()
         row = self._row._replace(

@@ -108,7 +108,7 @@ class ReadyRows:
             ready = rows
             if rule.form == REACH:
                 ready = rows.without_duplicates()  # its step depends on |x|^2
-            self._ready = state.take_in(ready)
+            self._ready = state.prepare_rows(ready)
             self._before = (rows, state.columns)
         return self._ready
 

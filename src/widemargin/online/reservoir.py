@@ -110,7 +110,7 @@ class Reservoir:
         self._kept.append(_Kept(batch))
         before, self.seen = self.seen, self.seen + batch.rows.n
         if self._capacity is not None:
-            return self._give(self._turned_away(before, batch.rows.n))
+            return self._give(self._choose_leaving(before, batch.rows.n))
         size = sum(size_of(kept.batch.rows) for kept in self._kept)
         if size <= self.budget:
             return None
@@ -126,7 +126,7 @@ class Reservoir:
                 kept.batch = kept.batch._replace(codes=renamed[kept.batch.codes])
         self._classes = classes
 
-    def _turned_away(self, before: int, count: int) -> np.ndarray:
+    def _choose_leaving(self, before: int, count: int) -> np.ndarray:
         """Which rows leave: of those held, and of `count` new ones that come after `before` others.
 
         The row after t others takes a random place among t + 1; a place beyond the capacity means

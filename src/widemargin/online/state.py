@@ -282,7 +282,7 @@ class State:
         else:
             self.columns = self.columns.copy(width)
 
-    def take_in(self, rows: Rows) -> Rows:
+    def prepare_rows(self, rows: Rows) -> Rows:
         """Return rows in the form that the loops learn from; new columns get weights."""
         if self.columns is None:
             return rows

@@ -179,7 +179,7 @@ def exam_of(fitted: Any, X: Any, y: Any = None, column: Any = None) -> Exam | Se
     return examine(model if hasattr(model, "decision_function") else fitted, X, y)
 
 
-def encoder_story(model: Any) -> str:
+def describe_encoder(model: Any) -> str:
     """A phrase that describes where the features of a model come from."""
     encoder = model.encoder
     if encoder is None:
@@ -220,7 +220,7 @@ def _linear_facts(model: Any) -> list[tuple[str, Any]]:
     used = int(np.count_nonzero(np.any(model.stored_weights[:, :-1] != 0.0, axis=0)))
     bias = ", ".join(f"{b:.4g}" for b in model.intercept[:12]) if model.bias else "none"
     found = [
-        ("features", f"{state.width:,}, {encoder_story(model)}; {used:,} have a weight"),
+        ("features", f"{state.width:,}, {describe_encoder(model)}; {used:,} have a weight"),
         ("weights", weights),
         ("bias", bias + (", …" if model.bias and len(model.intercept) > 12 else "")),
         ("rule", model.rule),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import one_line, read_model_file, say_newer, write_model_file
+from widemargin.modelfile import describe_newer, one_line, read_model_file, write_model_file
 
 #: Written to every checkpoint, and increased when the data needed to resume a run change.
 _FORMAT = 3
@@ -113,7 +113,7 @@ class Checkpoints:
         if type(form) is not int:
             raise ModelFileError(f"{self.path}: is a damaged checkpoint (format {form!r:.50})")
         if form > _FORMAT:
-            raise ModelFileError(f"{self.path}: {say_newer(form, _FORMAT, about)}")
+            raise ModelFileError(f"{self.path}: {describe_newer(form, _FORMAT, about)}")
         if form < _FORMAT:
             version = one_line(about.get("widemargin", "0.1"), 20)
             raise ModelFileError(

@@ -131,7 +131,7 @@ class Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             self._counters.take_slot(number)
             worker = Worker(self._models, self._settings, self._counters, self._generation)
-            worker.run(listening, lambda: _tell_begun(write))
+            worker.run(listening, lambda: _announce_start(write))
             code = 0
         except BaseException:
             import traceback
@@ -222,7 +222,7 @@ class Supervisor:
             os.write(self._settings.log, (json.dumps({"time": shown, **facts}) + "\n").encode())
 
 
-def _tell_begun(write: int) -> None:
+def _announce_start(write: int) -> None:
     """Report the start of a worker; nobody listens when it replaces one that died."""
     with contextlib.suppress(BrokenPipeError):
         os.write(write, b"1")

@@ -143,7 +143,7 @@ class Worker:
             lambda: Connection(app, self._connections), sock=listening
         )
         ready()
-        looking = asyncio.ensure_future(self._look_after())
+        looking = asyncio.ensure_future(self._end_overdue())
         try:
             await self._end.wait()
             await asyncio.sleep(_LAST_WORDS)
@@ -158,7 +158,7 @@ class Worker:
             log.flush()
             app.answering.close()
 
-    async def _look_after(self) -> None:
+    async def _end_overdue(self) -> None:
         """End what takes too long."""
         while True:
             await asyncio.sleep(_LOOK)
