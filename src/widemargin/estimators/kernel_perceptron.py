@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import departure_between
 from widemargin.data.encode.labels import check_labels, codes_of, encode_labels, join_classes
+from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.kernel_machines.perceptron.continued import check_going_on
@@ -183,7 +184,9 @@ class KernelPerceptron(KernelAnswers):
             held_out = HeldOutPoints(self._more(X_val), codes_of(y_val, classes))
         with (
             watched(self.progress, max(1, round(settings.epochs))) as watch,
-            open_checkpoints(checkpoint, lambda: self._task(X, codes, X_val)) as checkpoints,
+            open_checkpoints(
+                checkpoint, lambda: self._task(X, codes, *(held_out or ()), sample_weight)
+            ) as checkpoints,
         ):
             model = fit_kernel_perceptron(
                 X,
@@ -259,13 +262,15 @@ class KernelPerceptron(KernelAnswers):
             feature_names=self._names_in(),
         )
 
-    def _task(self, X: Any, codes: np.ndarray, X_val: Any) -> dict[str, Any]:
+    def _task(self, X: Any, codes: np.ndarray, *more: Any) -> dict[str, Any]:
         """Describe the training, so that only a checkpoint of the same training is resumed."""
         params = as_text(self.get_params(deep=False))
         parts = [codes]
-        for given in (X, X_val):
+        for given in (X, *more):
             if scipy.sparse.issparse(given):
                 parts += [given.data, given.indices, given.indptr]
+            elif isinstance(given, Rows):
+                parts += [part for part in given.stored if isinstance(part, np.ndarray)]
             elif given is not None:
                 parts.append(given)
         return {"learner": [type(self).__name__, params], "examples": digest_of(*parts)}
