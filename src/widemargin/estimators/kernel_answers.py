@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from typing import Any, Self
 
@@ -78,7 +77,7 @@ class KernelAnswers(FittedClassifier):
 
     def with_kernel(self, function: Any) -> Self:
         """Return the same learner with its kernel function, which a file cannot store."""
-        other = copy.copy(self)
+        other = self._sharer()
         other.kernel = function
         other.model_ = self._fitted().with_kernel(function)
         return other

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -277,7 +276,7 @@ class KernelPerceptron(KernelAnswers):
 
     def using(self, keep: str) -> Self:
         """Return the same learner with another `keep`: "last", "average" or "vote"."""
-        other = copy.copy(self)
+        other = self._sharer()
         other.keep = keep
         other.model_ = self._fitted().using(keep)
         return other

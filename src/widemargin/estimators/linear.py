@@ -72,9 +72,10 @@ class LinearLearner(LinearAnswers):
 
     #: The rules that a subclass offers; exactly one if it has no parameter `rule`.
     _rules: tuple[str, ...] = ()
-    _rng: np.random.Generator
     #: The settings, if no parameter was changed since they were validated, and the parameters.
     _checked: Settings | None = None
+    #: Whether another learner may share what was learned, see `using` and `with_threshold`.
+    _shared: bool = False
     _params: dict[str, Any]
 
     # Training
@@ -208,6 +209,8 @@ class LinearLearner(LinearAnswers):
         if not first and self.model_.by_name:
             raise ValueError("this learner was trained on dicts; continue with learn_one")
         self._refuse_balanced("partial_fit")
+        if not first:
+            self._stop_sharing()
         X, y = self._validate(X, y, reset=first)
         rows = settings.extend(Rows.of(X), None if first else self.model_.bias)
         rows.check_finite()
@@ -224,7 +227,7 @@ class LinearLearner(LinearAnswers):
             if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
                 raise ValueError(f"classes={classes!r} lacks classes that were already learned")
             known, codes = self._known_classes(y, also=classes)
-            history = self._own_history()
+            history = self._history_to_extend()
             rng = self._rng
             state = self._state_for(rows, known, settings)
             rows = rows.widened(state.width)
@@ -267,9 +270,7 @@ class LinearLearner(LinearAnswers):
         The model is shared, not copied, and nothing is retrained. A learner trained with
         `keep="vote"` can predict as any of the three.
         """
-        self._forget_preparations()
-        self._shared = True
-        other = copy.copy(self)
+        other = self._sharer()
         other.keep = keep
         other.model_ = self._fitted().using(keep)
         if is_multilabel(self):
@@ -346,16 +347,27 @@ class LinearLearner(LinearAnswers):
                 f"class_weight='balanced' needs all examples at once; use a dict with {method}"
             )
 
-    def _own_history(self) -> History:
-        """The history to extend: the model's own, or a copy if the model is shared.
+    def _sharer(self) -> Self:
+        self._forget_preparations()
+        self._shared = True
+        return super()._sharer()
+
+    def _stop_sharing(self) -> None:
+        """Copy what more training changes in place, if another learner may share it.
 
         Always copying it would make each call more expensive than the one before.
         """
+        if self._shared:
+            model = self.model_
+            self.model_ = replace(model, state=model.state.copy(), history=model.history.copy())
+            self._shared = False
+
+    def _history_to_extend(self) -> History:
+        """The history of the model, which says if the parameters have changed since."""
         model = self.model_
-        history = model.history.copy() if vars(self).get("_shared") else model.history
         if model.params is not self._params:
-            history.depart(departure_between(model.rule, model.params, self._params))
-        return history
+            model.history.depart(departure_between(model.rule, model.params, self._params))
+        return model.history
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """Validate X (an array or CSR matrix) and y (an array) as scikit-learn does."""
@@ -396,8 +408,6 @@ class LinearLearner(LinearAnswers):
         The learner's own state object is not changed, but training continues in the same arrays.
         """
         state = replace(self.model_.state)
-        if vars(self).get("_shared"):
-            state, self._shared = state.copy(), False
         make_room(state, self.model_.classes, classes, rows, settings, self._rng)
         return state
 
@@ -456,5 +466,5 @@ class LinearLearner(LinearAnswers):
         return LinearModel(**{**given, **more})
 
     def _adopt(self, model: LinearModel, rng: np.random.Generator) -> None:
-        """Store the trained model."""
-        self.model_, self._rng = model, rng
+        """Store the trained model, which is shared with no other learner."""
+        self.model_, self._rng, self._shared = model, rng, False
