@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from dataclasses import replace
 from functools import partial
@@ -33,7 +32,13 @@ from widemargin.estimators.multilabel import (
     refuse_several_labels,
     refuse_single_labels,
 )
-from widemargin.estimators.validation import are_valid_labels, is_valid, validate_data
+from widemargin.estimators.validation import (
+    adopt_new_names,
+    are_valid_labels,
+    is_valid,
+    validate_data,
+    validate_wider,
+)
 from widemargin.models.linear import LinearModel, model_of
 from widemargin.models.threshold import kept_threshold
 from widemargin.online.fit import begin, check_classes, fit_linear, fit_more, make_room
@@ -143,7 +148,7 @@ class LinearLearner(LinearAnswers):
             refuse_single_labels(self)
         if again and self.model_.by_name:
             raise ValueError("this learner was trained on dicts; continue with learn_one")
-        X, y = self._validate(X, y, reset=not again)
+        given, (X, y) = X, self._validate(X, y, reset=not again)
         classes, codes = classes_and_codes(y, classes)
         rows = settings.extend(Rows.of(X), self.model_.bias if again else None)
         if sample_weight is not None:
@@ -181,6 +186,7 @@ class LinearLearner(LinearAnswers):
             )
         more = {"bias": rows.bias, "threshold": self._kept_threshold(classes) if again else 0.0}
         history.depart(STARTED if again else "")
+        self._widen(given, state.width)
         self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
         if watch.interrupted:
             raise KeyboardInterrupt
@@ -211,7 +217,7 @@ class LinearLearner(LinearAnswers):
         self._refuse_balanced("partial_fit")
         if not first:
             self._stop_sharing()
-        X, y = self._validate(X, y, reset=first)
+        given, (X, y) = X, self._validate(X, y, reset=first)
         rows = settings.extend(Rows.of(X), None if first else self.model_.bias)
         rows.check_finite()
         if sample_weight is not None:
@@ -246,7 +252,7 @@ class LinearLearner(LinearAnswers):
             history.extend_by_call(learned)
         else:
             state.pass_over(rows.n)
-        self.n_features_in_ = state.width
+        self._widen(given, state.width)
         more = {"bias": rows.bias, "threshold": self._kept_threshold(known)}
         self._adopt(self._model(known, state, history, settings, rng, **more), rng)
         return self
@@ -387,10 +393,15 @@ class LinearLearner(LinearAnswers):
         if not reset and is_valid(self, X) and are_valid_labels(y, X.shape[0]):
             return X, np.asarray(y)
         if not reset and self.grow:
-            X, y = validate_data(copy.copy(self), X, y, **how)
+            X, y = validate_wider(self, X, y, **how)
         else:
             X, y = validate_data(self, X, y, reset=reset, **how)
         return X, check_labels(column_or_1d(y, warn=True))
+
+    def _widen(self, X: Any, width: int) -> None:
+        """Remember the number of features, and the names of new ones (`grow=True`)."""
+        self.n_features_in_ = width
+        adopt_new_names(self, X)
 
     def _known_classes(self, y: np.ndarray, also: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The known classes extended by those of y, and the codes of y."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.utils.validation import _get_feature_names
 from sklearn.utils.validation import validate_data as validate
 
 from widemargin.data.readers.frames import column_of_strings
@@ -82,6 +84,30 @@ def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
         if str(error).startswith("Input y contains NaN"):
             raise DataError("Input y contains NaN: every example needs a label") from None
         raise
+
+
+def validate_wider(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
+    """As `validate_data` for a fitted estimator, but the number of features may differ.
+
+    Features are known by their places, so names, if there are any, must be in the same order, and
+    new ones come last.
+    """
+    known, names = getattr(estimator, "feature_names_in_", None), _get_feature_names(X)
+    if known is not None and names is not None:
+        for place, (old, new) in enumerate(zip(known, names, strict=False), start=1):
+            if old != new:
+                raise DataError(
+                    f"column {place} is {new!r}, but was {old!r} before: give the columns in the"
+                    " same order as before, and new ones after them"
+                )
+    return validate_data(copy.copy(estimator), X, *y, **how)
+
+
+def adopt_new_names(estimator: Any, X: Any) -> None:
+    """Remember the names of further columns, once they have been learned from."""
+    known, names = getattr(estimator, "feature_names_in_", None), _get_feature_names(X)
+    if known is not None and names is not None and len(names) > len(known):
+        estimator.feature_names_in_ = names
 
 
 def are_documents(X: Any) -> bool:
