@@ -37,7 +37,8 @@ from widemargin.estimators.validation import (
     are_valid_labels,
     is_valid,
     validate_data,
-    validate_wider,
+    validate_labels,
+    validate_more,
 )
 from widemargin.models.linear import LinearModel, model_of
 from widemargin.models.threshold import kept_threshold
@@ -146,8 +147,7 @@ class LinearLearner(LinearAnswers):
         again = self.warm_start and hasattr(self, "model_")
         if again:
             refuse_single_labels(self)
-        if again and self.model_.by_name:
-            raise ValueError("this learner was trained on dicts; continue with learn_one")
+            self._refuse_after_dicts()
         given, (X, y) = X, self._validate(X, y, reset=not again)
         classes, codes = classes_and_codes(y, classes)
         rows = settings.extend(Rows.of(X), self.model_.bias if again else None)
@@ -212,8 +212,8 @@ class LinearLearner(LinearAnswers):
         first = not hasattr(self, "model_")
         if first:
             refuse_unused(changed(settings), uses_of_rule(settings.rule))
-        if not first and self.model_.by_name:
-            raise ValueError("this learner was trained on dicts; continue with learn_one")
+        else:
+            self._refuse_after_dicts()
         self._refuse_balanced("partial_fit")
         if not first:
             self._stop_sharing()
@@ -353,6 +353,11 @@ class LinearLearner(LinearAnswers):
                 f"class_weight='balanced' needs all examples at once; use a dict with {method}"
             )
 
+    def _refuse_after_dicts(self) -> None:
+        """Raise an error if this learner has learned from dicts."""
+        if self.model_.by_name:
+            raise ValueError("this learner was trained on dicts; continue with learn_one")
+
     def _sharer(self) -> Self:
         self._forget_preparations()
         self._shared = True
@@ -378,24 +383,12 @@ class LinearLearner(LinearAnswers):
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """Validate X (an array or CSR matrix) and y (an array) as scikit-learn does."""
         if isinstance(X, Rows):  # already checked by one of our encoders
-            y = column_or_1d(y, warn=True)
-            if len(y) != X.n:
-                raise DataError(f"found {X.n} examples, but {len(y)} labels")
+            y = validate_labels(y, X.n)
             self.n_features_in_ = X.width
-            return X, check_labels(y)
-        how = {
-            "accept_sparse": "csr",
-            "dtype": (np.float64, np.float32),
-            "order": "C",
-            # The training loops detect NaN and infinity in the scores; no extra pass is needed.
-            "ensure_all_finite": False,
-        }
+            return X, y
         if not reset and is_valid(self, X) and are_valid_labels(y, X.shape[0]):
             return X, np.asarray(y)
-        if not reset and self.grow:
-            X, y = validate_wider(self, X, y, **how)
-        else:
-            X, y = validate_data(self, X, y, reset=reset, **how)
+        X, y = validate_data(self, X, y) if reset else validate_more(self, X, y)
         return X, check_labels(column_or_1d(y, warn=True))
 
     def _widen(self, X: Any, width: int) -> None:

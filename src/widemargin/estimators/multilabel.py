@@ -16,7 +16,7 @@ from widemargin.data.encode.labels import join_classes
 from widemargin.data.encode.multilabel import LabelSets, read_label_sets
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError, DataWarning
-from widemargin.estimators.validation import adopt_new_names, validate_data, validate_wider
+from widemargin.estimators.validation import adopt_new_names, validate_data, validate_more
 from widemargin.models.multilabel import MultilabelModel
 from widemargin.threads import run_all, thread_count
 
@@ -143,16 +143,7 @@ def _new(learner: Any) -> Any:
 def _rows(learner: Any, X: Any, labels: LabelSets, reset: bool) -> Rows:
     """The examples, checked and read once for all labels."""
     if not isinstance(X, Rows):
-        how: dict[str, Any] = {
-            "accept_sparse": "csr",
-            "dtype": (np.float64, np.float32),
-            "order": "C",
-            "ensure_all_finite": False,  # the learners detect NaN and infinity, and name the cell
-        }
-        if not reset and getattr(learner, "grow", False):
-            X = validate_wider(learner, X, **how)
-        else:
-            X = validate_data(learner, X, reset=reset, **how)
+        X = validate_data(learner, X) if reset else validate_more(learner, X)
     rows = Rows.of(X)
     if rows.n != labels.n:
         raise DataError(f"found {rows.n} examples, but {labels.n} rows of labels")
