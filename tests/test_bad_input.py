@@ -1,6 +1,7 @@
 """Bad input gives the right answer or one clear error, immediately."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -209,6 +210,30 @@ def test_a_change_of_width_is_an_error_unless_growing_is_asked_for(learner):
     grown.partial_fit(np.ones((4, 3)), y).partial_fit(X, y)
     assert grown.coef_.shape[1] == 3
     assert len(grown.predict(np.ones((2, 3)))) == 2
+
+
+@pytest.mark.parametrize("labels", [y, np.column_stack([y, 1 - y])], ids=["one", "several"])
+def test_a_frame_may_grow_by_new_columns_at_its_end_only(learner, labels):
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    grown = learner().set_params(grow=True, warm_start=True).fit(frame, labels)
+    for other in (frame[["b", "a"]], frame[["b"]], frame[["b", "a"]].assign(c=1.0)):
+        with pytest.raises(DataError, match="column 1 is 'b', but was 'a' before"):
+            grown.partial_fit(other, labels)
+    wide = frame.assign(c=1.0)
+    grown.partial_fit(frame, labels).partial_fit(wide, labels).partial_fit(frame, labels)
+    assert (list(grown.feature_names_in_), grown.n_features_in_) == (["a", "b", "c"], 3)
+    assert len(grown.predict(wide)) == len(y)
+    assert len(grown.fit(wide.assign(d=2.0), labels).predict(wide.assign(d=2.0))) == len(y)
+    with pytest.raises(DataError, match="before"):
+        grown.fit(wide.assign(d=2.0)[["d", "a", "b", "c"]], labels)
+
+
+def test_a_call_that_fails_leaves_the_names_as_they_were(learner):
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    grown = learner().set_params(grow=True).fit(frame, y)
+    with pytest.raises(DataError, match="too large"):
+        grown.partial_fit(frame.assign(c=1e300), y)
+    assert len(grown.predict(frame)) == len(y)
 
 
 def test_labels_of_another_kind_do_not_mix(learner):

@@ -927,6 +927,31 @@ def test_learners_that_share_what_was_learned_go_on_separately(name, data):
     np.testing.assert_array_equal(learner.decision_function(X), before)
 
 
+@every_learner
+@tries(5)
+@given(data=st.data())
+def test_a_learner_goes_on_as_if_no_other_had_shared_what_it_learned(name, data):
+    X, y = data.draw(real_numbers(classes=2))
+    how = {"keep": "average", "shuffle": "rows", "random_state": 3}
+    learner, alone = (LEARNERS[name](**how).fit(X, y) for _ in range(2))
+    learner.using("last").partial_fit(-X, y)
+    learner.with_threshold(0.5).partial_fit(-X, y)
+    assert_same(learner.partial_fit(-X, y), alone.partial_fit(-X, y), X)
+    assert learner.model_.generator_state == alone.model_.generator_state
+
+
+@every_learner
+def test_a_call_that_fails_does_not_mix_learners_that_share(name):
+    X, y = np.array([[1.0, 2.0], [-1.0, 1.0], [2.0, -1.0]]), [0, 1, 1]
+    learner = LEARNERS[name](random_state=3).fit(X, y)
+    other = learner.using("last")
+    before = other.decision_function(X).copy()
+    with pytest.raises(DataError, match="too large"):
+        learner.partial_fit([[1e300, 1e300]], [0])
+    learner.partial_fit(-X, y)
+    np.testing.assert_array_equal(other.using("last").decision_function(X), before)
+
+
 def test_using_what_was_not_kept_is_an_error():
     X, y = [[1.0], [-1.0]], [0, 1]
     for keep, wanted in (("last", "average"), ("last", "vote"), ("average", "vote")):

@@ -290,3 +290,18 @@ def test_the_shell_says_that_it_does_not_take_several_labels(tmp_path):
     for command in ("test m.wm m.svm", "predict m.wm m.svm", "inspect m.wm", "convert m.wm m.x"):
         refused = run_shell(tmp_path, *command.split(), code=1)
         assert "m.wm: is a model with several labels per row: load it in Python" in refused.output
+
+
+def test_a_new_label_of_narrow_rows_has_all_features():
+    learner = wm.Perceptron(grow=True, random_state=0)
+    learner.partial_fit(X, names_of(Y * [1, 1, 1, 0])).partial_fit(
+        np.hstack([X, X]), names_of(Y * [1, 1, 1, 0])
+    )
+    learner.partial_fit(X, names_of(Y))
+    assert learner.coef_.shape == (4, 16)
+    assert learner.n_features_in_ == 16
+    wide = np.hstack([X, np.zeros_like(X)])
+    alone = wm.Perceptron(random_state=0).partial_fit(wide, Y[:, 3])
+    np.testing.assert_array_equal(
+        learner.decision_function(wide)[:, 3], alone.decision_function(wide)
+    )

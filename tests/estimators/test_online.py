@@ -118,6 +118,21 @@ def test_a_hypothesis_that_is_shared_does_not_change_when_the_learner_goes_on():
     assert_same(learner, learned(Perceptron(), dicts, labels))
 
 
+@pytest.mark.parametrize("keep", ["last", "average", "vote"])
+def test_learners_that_share_what_was_learned_have_their_own_names_and_weights(keep):
+    dicts, labels, _, _ = examples(90, 2)
+    learner = learned(Perceptron(keep=keep), dicts[:60], labels[:60])
+    both = learner.using("last"), learner.with_threshold(0.5)
+    before = [other.model_.state.copy() for other in both]
+    names = list(learner.model_.feature_names)
+    learned(learner, [{**x, "later": 1.0} for x in dicts[60:]], labels[60:])
+    for other, state in zip(both, before, strict=True):
+        for name, array in state.arrays().items():
+            np.testing.assert_array_equal(other.model_.state.arrays()[name], array)
+        assert other.model_.feature_names == names
+        assert other.predict_one({**dicts[0], "later": 100.0}) == other.predict_one(dicts[0])
+
+
 def run_in_threads(work, threads=4):
     found = [None] * threads
 

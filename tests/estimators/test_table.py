@@ -12,6 +12,7 @@ import scipy.sparse
 from pyarrow import csv
 from shell import run
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import widemargin as wm
@@ -504,6 +505,26 @@ def test_learning_goes_on_with_the_first_encoder(frame):
     np.testing.assert_allclose([ours[name] for name in order], twin.coef_[0], atol=1e-9)
     clf.partial_fit(frame.assign(pay="unknown"), "pay")
     assert clf.classes_.tolist() == ["little", "much", "unknown"]
+
+
+@pytest.mark.parametrize("make", [wm.TableClassifier, wm.TextClassifier])
+def test_a_call_that_fails_leaves_the_classifier_as_it_was(make):
+    texts, y = ["good film", "bad film", "good", "bad"], ["y", "n", "y", "n"]
+    raw = texts if make is wm.TextClassifier else {"words": texts, "size": [1, 2, 3, 4]}
+    learner = wm.Perceptron(random_state=0)
+    new = make(learner)
+    with pytest.raises(wm.DataError):
+        new.partial_fit(raw, y[:3])
+    with pytest.raises(NotFittedError):
+        new.predict(raw)
+    fitted = make(learner).fit(raw, y)
+    before = fitted.decision_function(raw)
+    for labels in (["y"] * 4, [None] * 4):
+        with pytest.raises(wm.DataError):
+            fitted.fit(raw, labels)
+    with pytest.raises(wm.DataError):
+        fitted.partial_fit(raw, [None] * 4)
+    np.testing.assert_array_equal(fitted.decision_function(raw), before)
 
 
 def test_the_learner_can_be_certified_on_encoded_rows(frame, fitted, tmp_path):

@@ -132,6 +132,20 @@ def test_parts_are_the_whole(classes, multiclass, rule, form, tmp_path):
         np.testing.assert_allclose(averaged.decision_function(X), expected, rtol=1e-12)
 
 
+def test_a_loaded_learner_goes_on_as_if_it_had_not_stopped(tmp_path):
+    X, y = some_data(0, n=60, classes=3)
+    learner = KernelPerceptron(kernel="poly", random_state=1).fit(X, y)
+    learner.save(tmp_path / "m.wm")
+    loaded = load(tmp_path / "m.wm").partial_fit(-X, y)
+    with pytest.raises(DataError, match="only one class"):
+        learner.fit(X, np.zeros(60))  # a call that fails changes nothing
+    with pytest.raises(DataError, match="found 60 examples, but 7 labels"):
+        learner.fit(X, y, X_val=X, y_val=y[:7])
+    learner.partial_fit(-X, y)
+    np.testing.assert_array_equal(loaded.decision_function(X), learner.decision_function(X))
+    np.testing.assert_array_equal(loaded.support_, learner.support_)
+
+
 @pytest.mark.parametrize("few", [2, 3])
 @pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 def test_new_labels_make_new_classes(few, multiclass):

@@ -481,6 +481,18 @@ def test_a_warm_start_reaches_another_cost(C):
     assert svm.n_iter_.sum() == 0
 
 
+def test_a_warm_start_without_some_of_the_support_vectors_is_a_cold_one():
+    X, y = blobs(90, 3)
+    svm = KernelSVM(warm_start=True, tol=1e-6).fit(X, y)
+    weights = np.ones(90)
+    weights[svm.support_[::4]] = 0.0
+    svm.fit(X, y, sample_weight=weights)
+    cold = KernelSVM(tol=1e-6).fit(X, y, sample_weight=weights)
+    assert svm.certificate_.dual == pytest.approx(cold.certificate_.dual, rel=1e-6)
+    for b, found in enumerate(svm.model_.coef.T):  # sum alpha y = 0, which sets the bias
+        assert abs(found.sum()) < 1e-9 * np.abs(found).sum(), b
+
+
 def test_ctrl_c_leaves_a_model():
     X, y = blobs(100)
     calls = [0]

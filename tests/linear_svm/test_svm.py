@@ -420,6 +420,16 @@ def test_a_free_bias_is_libsvms(C, form):
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=2e-2, atol=1e-2)
 
 
+@both_losses
+def test_a_free_bias_alone_is_enough_if_only_one_class_has_weight(loss):
+    X = np.array([[-256.0], [42.0], [-57.0], [-45.0], [-22.0], [-202.0], [-23.0]])
+    y, weights = np.array([0, 0, 1, 1, 1, 1, 1]), np.array([0.34, 1.17, 0, 0, 0, 0, 0])
+    svm = LinearSVM(loss=loss, bias="free", C=100.0, random_state=0)
+    svm.fit(X, y, sample_weight=weights)
+    assert (svm.certificate_.primal, svm.certificate_.gap) == (0.0, 0.0)
+    assert svm.predict(X).tolist() == [0] * 7
+
+
 def test_unscaled_data_is_solved_where_liblinear_gives_up():
     X, y = load_breast_cancer(return_X_y=True)
     y = 2 * y - 1

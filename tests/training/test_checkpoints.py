@@ -17,6 +17,7 @@ from widemargin import (
     StructuredPerceptron,
     Tagger,
 )
+from widemargin.data.rows import Rows
 from widemargin.kernel_machines.perceptron import budget, online
 from widemargin.online import passes
 from widemargin.structured import training as structured_training
@@ -194,6 +195,26 @@ def test_a_checkpoint_of_another_training_is_refused(often, tmp_path):
         Perceptron(random_state=1).fit(X + 1, Y, checkpoint=tmp_path)
     with pytest.raises(ModelFileError, match=r"another training \(learner differ"):
         Perceptron(random_state=2).fit(X, Y, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("form", [np.asarray, lambda X: Rows.of(X, bias=0.0)])
+def test_a_checkpoint_of_a_kernel_perceptron_with_other_examples_is_refused(form, often, tmp_path):
+    def fit(weights, held_out):
+        model = KernelPerceptron(epochs=3, random_state=1, gamma=0.5)
+        return model.fit(
+            form(X), Y, weights, X_val=X[:9], y_val=held_out, checkpoint=tmp_path
+        ).decision_function(X)
+
+    weights, held_out = 1.0 + np.arange(len(Y)) % 3, Y[:9]
+    undisturbed = fit(weights, held_out)
+    often(2)
+    with pytest.raises(KilledError):
+        fit(weights, held_out)
+    often(10**9)
+    for other in ((None, held_out), (weights[::-1], held_out), (weights, held_out[::-1])):
+        with pytest.raises(ModelFileError, match=r"another training \(examples differ\)"):
+            fit(*other)
+    np.testing.assert_array_equal(fit(weights, held_out), undisturbed)
 
 
 def test_a_checkpoint_with_a_generator_and_held_out_examples(often, tmp_path):

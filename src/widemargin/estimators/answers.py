@@ -100,15 +100,7 @@ class LinearAnswers(FittedClassifier):
         if isinstance(X, Rows):
             return X
         if not is_valid(self, X):
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                order="C",
-                ensure_all_finite=False,
-            )
+            X = validate_data(self, X, reset=False)
         return Rows.of(X, bias=model.bias, dtype=model.dtype)
 
     def __sklearn_tags__(self) -> Any:

@@ -171,10 +171,13 @@ class EncodedClassifier(FittedClassifier):
         self, learner: Any, encoder: Any, rows: Rows, labels: Any, sample_weight: Any
     ) -> Self:
         """Train a new learner on all examples, which the encoder has converted to rows."""
-        self.learner_, self.encoder_ = learner, encoder  # set first, to be there after Ctrl-C
         # scikit-learn's calibration takes matrices.
         taken = matrix_of(rows) if getattr(learner, "probability", False) else rows
-        learner.fit(taken, labels, sample_weight)
+        try:
+            learner.fit(taken, labels, sample_weight)
+        finally:
+            if learner.__sklearn_is_fitted__():  # also after Ctrl-C, but not if nothing was learned
+                self.learner_, self.encoder_ = learner, encoder
         return self
 
     def _piecewise(self, default: TextDefault) -> TextDefault:
@@ -197,12 +200,13 @@ class EncodedClassifier(FittedClassifier):
             return PIECEWISE
         return default
 
-    def _go_on(self) -> None:
-        """Continue an SVM of texts with passive-aggressive steps, which need no other texts."""
-        if isinstance(self.learner_, LinearSVM):
-            warnings.warn(ONLINE_NOTICE, DataWarning, stacklevel=3)
-            model = make_online(self.learner_.model_)
-            self.learner_ = PassiveAggressive(**model.params).restore(model)
+    def _learner_to_continue(self) -> Any:
+        """The learner; instead of an SVM, which needs all texts, a passive-aggressive one."""
+        if not isinstance(self.learner_, LinearSVM):
+            return self.learner_
+        warnings.warn(ONLINE_NOTICE, DataWarning, stacklevel=3)
+        model = make_online(self.learner_.model_)
+        return PassiveAggressive(**model.params).restore(model)
 
     def _ask(self, method: str, X: Any) -> np.ndarray:
         """Call a method of the learner on all examples."""

@@ -38,6 +38,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
 
     model_: Any
     decision_function: Any
+    _rng: np.random.Generator
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the accuracy on examples.
@@ -109,8 +110,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
             raise ValueError(f"threshold={aim:g} is a number: X, y and positive have no effect")
         else:
             value = aim
-        self._shared = True  # so that training one of them does not change the other
-        other = copy.copy(self)
+        other = self._sharer()
         if "learner_" in vars(self):
             other.learner_ = self.learner_.with_threshold(value)
         else:
@@ -175,6 +175,13 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         diagram = super()._html_repr()
         shown = self.__sklearn_is_fitted__() and hasattr(self.model_, "_repr_html_")
         return diagram + self.model_._repr_html_() if shown else diagram
+
+    def _sharer(self) -> Self:
+        """A copy that shares what was learned; more training of one must not change the other."""
+        other = copy.copy(self)
+        if "_rng" in vars(other):
+            other._rng = copy.deepcopy(other._rng)
+        return other
 
     def _names_in(self) -> list[str] | None:
         """The names of the columns learned from, if they had names."""

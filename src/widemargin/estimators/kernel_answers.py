@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from widemargin.data.encode.labels import check_label_count, check_labels
+from widemargin.data.encode.labels import check_labels
 from widemargin.data.rows import Rows
 from widemargin.estimators.fitted import FittedClassifier
-from widemargin.estimators.validation import validate_data
+from widemargin.estimators.validation import validate_data, validate_labels
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import len_of
 from widemargin.models.explanation import Explanation
 from widemargin.models.kernel import KernelModel
 from widemargin.threads import thread_count
-
-#: How scikit-learn checks vectors; NaN and infinity are left to `Rows`, whose errors name the cell.
-_VECTORS: dict[str, Any] = {
-    "accept_sparse": "csr",
-    "dtype": (np.float64, np.float32),
-    "order": "C",
-    "ensure_all_finite": False,
-}
 
 
 class KernelAnswers(FittedClassifier):
@@ -77,7 +68,7 @@ class KernelAnswers(FittedClassifier):
 
     def with_kernel(self, function: Any) -> Self:
         """Return the same learner with its kernel function, which a file cannot store."""
-        other = copy.copy(self)
+        other = self._sharer()
         other.kernel = function
         other.model_ = self._fitted().with_kernel(function)
         return other
@@ -123,10 +114,8 @@ class KernelAnswers(FittedClassifier):
     def _validate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate training examples and labels as scikit-learn does; objects pass unchanged."""
         if isinstance(X, Rows) or self._takes_objects(X):
-            y = check_labels(column_or_1d(y, warn=True))
-            check_label_count(len_of(X), len(y))
-            return X, y
-        X, y = validate_data(self, X, y, **_VECTORS)
+            return X, validate_labels(y, len_of(X))
+        X, y = validate_data(self, X, y)
         self._check_finite(X)
         return X, check_labels(column_or_1d(y, warn=True))
 
@@ -139,7 +128,7 @@ class KernelAnswers(FittedClassifier):
         """Validate further examples, which must have the same features as the training data."""
         if isinstance(X, Rows) or self._takes_objects(X):
             return X
-        X = validate_data(self, X, reset=False, **_VECTORS)
+        X = validate_data(self, X, reset=False)
         self._check_finite(X)
         return X
 

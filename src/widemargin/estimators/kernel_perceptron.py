@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,19 +10,15 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import departure_between
-from widemargin.data.encode.labels import (
-    check_label_count,
-    check_labels,
-    codes_of,
-    encode_labels,
-    join_classes,
-)
+from widemargin.data.encode.labels import codes_of, encode_labels, join_classes
+from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
+from widemargin.estimators.validation import validate_labels
 from widemargin.kernel_machines.perceptron.continued import check_going_on
 from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
@@ -33,7 +28,7 @@ from widemargin.models.kernel import KernelModel
 from widemargin.online.fit import check_classes
 from widemargin.online.label_runs import warn_of_runs
 from widemargin.online.mistake_log import Correction
-from widemargin.online.orders import Shuffle
+from widemargin.online.orders import Shuffle, generator_of
 from widemargin.online.rules import Eta
 from widemargin.parameters import changed, refuse_unused, settings_from
 from widemargin.separability.kernel_trainings import begin_kernel_run
@@ -181,29 +176,31 @@ class KernelPerceptron(KernelAnswers):
         check_classes(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
-        self._rng = self._generator()
-        held_out = None
+        rng, held_out = self._generator(), None
         if (X_val is None) != (y_val is None):
             raise ValueError("give both X_val and y_val, or neither")
         warn_of_runs(settings, codes, classes)
         if X_val is not None:
-            held_out = HeldOutPoints(self._more(X_val), codes_of(y_val, classes))
+            X_val, y_val = self._more_labelled(X_val, y_val)
+            held_out = HeldOutPoints(X_val, codes_of(y_val, classes))
         with (
             watched(self.progress, max(1, round(settings.epochs))) as watch,
-            open_checkpoints(checkpoint, lambda: self._task(X, codes, X_val)) as checkpoints,
+            open_checkpoints(
+                checkpoint, lambda: self._task(X, codes, *(held_out or ()), sample_weight)
+            ) as checkpoints,
         ):
             model = fit_kernel_perceptron(
                 X,
                 classes,
                 codes,
                 settings,
-                self._rng,
+                rng,
                 sample_weight=sample_weight,
                 held_out=held_out,
                 watch=watch,
                 checkpoints=checkpoints,
             )
-        self._adopt(model)
+        self._adopt(model, rng)
         if watch.interrupted:
             raise KeyboardInterrupt
         return self
@@ -235,50 +232,64 @@ class KernelPerceptron(KernelAnswers):
             X, y = self._validate(X, y)
             known = encode_labels(y if classes is None else classes)[0]
         else:
-            X, y = self._more(X), check_labels(column_or_1d(y, warn=True))
+            X, y = self._more_labelled(X, y)
             known = join_classes(self.model_.classes, y, classes)
-        check_label_count(len_of(X), len(y))
         codes = codes_of(y, known)
         if np.any(codes < 0):
             raise DataError(f"label {brief(y[np.argmin(codes)])} is not among `classes`")
         check_classes(known)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
-        if first or "_rng" not in vars(self):
-            self._rng = self._generator()
+        rng = self._generator() if first or "_rng" not in vars(self) else self._rng
         before = None if first else self.model_
         model = fit_kernel_perceptron(
-            X, known, codes, settings, self._rng, sample_weight=sample_weight, before=before
+            X, known, codes, settings, rng, sample_weight=sample_weight, before=before
         )
         if before is not None:
             now = self.get_params(deep=False)
             model.history.depart(departure_between(before.rule, before.params, now))
-        self._adopt(model)
+        self._adopt(model, rng)
         return self
 
-    def _adopt(self, model: KernelModel) -> None:
+    def restore(self, model: KernelModel) -> Self:
+        """Adopt a model that was read from a file."""
+        super().restore(model)
+        if model.generator_state is not None:
+            self._rng = generator_of(model.generator_state)
+        return self
+
+    def _more_labelled(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Validate further examples and their labels."""
+        X = self._more(X)
+        return X, validate_labels(y, len_of(X))
+
+    def _adopt(self, model: KernelModel, rng: np.random.Generator) -> None:
         """Store the trained model."""
+        self._rng = rng
         self.model_ = replace(
             model,
             learner=type(self).__name__,
             params=self.get_params(deep=False),
             feature_names=self._names_in(),
+            generator_state=rng.bit_generator.state,
         )
 
-    def _task(self, X: Any, codes: np.ndarray, X_val: Any) -> dict[str, Any]:
+    def _task(self, X: Any, codes: np.ndarray, *more: Any) -> dict[str, Any]:
         """Describe the training, so that only a checkpoint of the same training is resumed."""
         params = as_text(self.get_params(deep=False))
         parts = [codes]
-        for given in (X, X_val):
+        for given in (X, *more):
             if scipy.sparse.issparse(given):
                 parts += [given.data, given.indices, given.indptr]
+            elif isinstance(given, Rows):
+                parts += [part for part in given.stored if isinstance(part, np.ndarray)]
             elif given is not None:
                 parts.append(given)
         return {"learner": [type(self).__name__, params], "examples": digest_of(*parts)}
 
     def using(self, keep: str) -> Self:
         """Return the same learner with another `keep`: "last", "average" or "vote"."""
-        other = copy.copy(self)
+        other = self._sharer()
         other.keep = keep
         other.model_ = self._fitted().using(keep)
         return other

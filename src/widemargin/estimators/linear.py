@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,6 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import STARTED, departure_between
 from widemargin.data.encode.labels import (
-    check_label_count,
     check_labels,
     classes_and_codes,
     codes_of,
@@ -34,7 +32,14 @@ from widemargin.estimators.multilabel import (
     refuse_several_labels,
     refuse_single_labels,
 )
-from widemargin.estimators.validation import are_valid_labels, is_valid, validate_data
+from widemargin.estimators.validation import (
+    adopt_new_names,
+    are_valid_labels,
+    is_valid,
+    validate_data,
+    validate_labels,
+    validate_more,
+)
 from widemargin.markup.reprs import brief
 from widemargin.models.linear import LinearModel, model_of
 from widemargin.models.threshold import kept_threshold
@@ -74,9 +79,10 @@ class LinearLearner(LinearAnswers):
 
     #: The rules that a subclass offers; exactly one if it has no parameter `rule`.
     _rules: tuple[str, ...] = ()
-    _rng: np.random.Generator
     #: The settings, if no parameter was changed since they were validated, and the parameters.
     _checked: Settings | None = None
+    #: Whether another learner may share what was learned, see `using` and `with_threshold`.
+    _shared: bool = False
     _params: dict[str, Any]
 
     # Training
@@ -142,9 +148,8 @@ class LinearLearner(LinearAnswers):
         again = self.warm_start and hasattr(self, "model_")
         if again:
             refuse_single_labels(self)
-        if again and self.model_.by_name:
-            raise ValueError("this learner was trained on dicts; continue with learn_one")
-        X, y = self._validate(X, y, reset=not again)
+            self._refuse_after_dicts()
+        given, (X, y) = X, self._validate(X, y, reset=not again)
         classes, codes = classes_and_codes(y, classes)
         rows = settings.extend(Rows.of(X), self.model_.bias if again else None)
         if sample_weight is not None:
@@ -182,6 +187,7 @@ class LinearLearner(LinearAnswers):
             )
         more = {"bias": rows.bias, "threshold": self._kept_threshold(classes) if again else 0.0}
         history.depart(STARTED if again else "")
+        self._widen(given, state.width)
         self._adopt(self._model(classes, state, history, settings, rng, **more), rng)
         if watch.interrupted:
             raise KeyboardInterrupt
@@ -207,10 +213,12 @@ class LinearLearner(LinearAnswers):
         first = not hasattr(self, "model_")
         if first:
             refuse_unused(changed(settings), uses_of_rule(settings.rule))
-        if not first and self.model_.by_name:
-            raise ValueError("this learner was trained on dicts; continue with learn_one")
+        else:
+            self._refuse_after_dicts()
         self._refuse_balanced("partial_fit")
-        X, y = self._validate(X, y, reset=first)
+        if not first:
+            self._stop_sharing()
+        given, (X, y) = X, self._validate(X, y, reset=first)
         rows = settings.extend(Rows.of(X), None if first else self.model_.bias)
         rows.check_finite()
         if sample_weight is not None:
@@ -226,7 +234,7 @@ class LinearLearner(LinearAnswers):
             if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
                 raise ValueError(f"classes={classes!r} lacks classes that were already learned")
             known, codes = self._known_classes(y, also=classes)
-            history = self._own_history()
+            history = self._history_to_extend()
             rng = self._rng
             state = self._state_for(rows, known, settings)
             rows = rows.widened(state.width)
@@ -245,7 +253,7 @@ class LinearLearner(LinearAnswers):
             history.extend_by_call(learned)
         else:
             state.pass_over(rows.n)
-        self.n_features_in_ = state.width
+        self._widen(given, state.width)
         more = {"bias": rows.bias, "threshold": self._kept_threshold(known)}
         self._adopt(self._model(known, state, history, settings, rng, **more), rng)
         return self
@@ -269,9 +277,7 @@ class LinearLearner(LinearAnswers):
         The model is shared, not copied, and nothing is retrained. A learner trained with
         `keep="vote"` can predict as any of the three.
         """
-        self._forget_preparations()
-        self._shared = True
-        other = copy.copy(self)
+        other = self._sharer()
         other.keep = keep
         other.model_ = self._fitted().using(keep)
         if is_multilabel(self):
@@ -348,38 +354,48 @@ class LinearLearner(LinearAnswers):
                 f"class_weight='balanced' needs all examples at once; use a dict with {method}"
             )
 
-    def _own_history(self) -> History:
-        """The history to extend: the model's own, or a copy if the model is shared.
+    def _refuse_after_dicts(self) -> None:
+        """Raise an error if this learner has learned from dicts."""
+        if self.model_.by_name:
+            raise ValueError("this learner was trained on dicts; continue with learn_one")
+
+    def _sharer(self) -> Self:
+        self._forget_preparations()
+        self._shared = True
+        return super()._sharer()
+
+    def _stop_sharing(self) -> None:
+        """Copy what more training changes in place, if another learner may share it.
 
         Always copying it would make each call more expensive than the one before.
         """
+        if self._shared:
+            model = self.model_
+            self.model_ = replace(model, state=model.state.copy(), history=model.history.copy())
+            self._shared = False
+
+    def _history_to_extend(self) -> History:
+        """The history of the model, which says if the parameters have changed since."""
         model = self.model_
-        history = model.history.copy() if vars(self).get("_shared") else model.history
         if model.params is not self._params:
-            history.depart(departure_between(model.rule, model.params, self._params))
-        return history
+            model.history.depart(departure_between(model.rule, model.params, self._params))
+        return model.history
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """Validate X (an array or CSR matrix) and y (an array) as scikit-learn does."""
         if isinstance(X, Rows):  # already checked by one of our encoders
-            y = column_or_1d(y, warn=True)
-            check_label_count(X.n, len(y))
+            y = validate_labels(y, X.n)
             self.n_features_in_ = X.width
-            return X, check_labels(y)
-        how = {
-            "accept_sparse": "csr",
-            "dtype": (np.float64, np.float32),
-            "order": "C",
-            # The training loops detect NaN and infinity in the scores; no extra pass is needed.
-            "ensure_all_finite": False,
-        }
+            return X, y
         if not reset and is_valid(self, X) and are_valid_labels(y, X.shape[0]):
             return X, np.asarray(y)
-        if not reset and self.grow:
-            X, y = validate_data(copy.copy(self), X, y, **how)
-        else:
-            X, y = validate_data(self, X, y, reset=reset, **how)
+        X, y = validate_data(self, X, y) if reset else validate_more(self, X, y)
         return X, check_labels(column_or_1d(y, warn=True))
+
+    def _widen(self, X: Any, width: int) -> None:
+        """Remember the number of features, and the names of new ones (`grow=True`)."""
+        self.n_features_in_ = width
+        adopt_new_names(self, X)
 
     def _known_classes(self, y: np.ndarray, also: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The known classes extended by those of y, and the codes of y."""
@@ -397,8 +413,6 @@ class LinearLearner(LinearAnswers):
         The learner's own state object is not changed, but training continues in the same arrays.
         """
         state = replace(self.model_.state)
-        if vars(self).get("_shared"):
-            state, self._shared = state.copy(), False
         make_room(state, self.model_.classes, classes, rows, settings, self._rng)
         return state
 
@@ -457,5 +471,5 @@ class LinearLearner(LinearAnswers):
         return LinearModel(**{**given, **more})
 
     def _adopt(self, model: LinearModel, rng: np.random.Generator) -> None:
-        """Store the trained model."""
-        self.model_, self._rng = model, rng
+        """Store the trained model, which is shared with no other learner."""
+        self.model_, self._rng, self._shared = model, rng, False

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from widemargin.certificates.gap import GapCertificate
-from widemargin.data.encode.labels import check_label_count, check_labels, classes_and_codes
+from widemargin.data.encode.labels import check_labels, classes_and_codes
 from widemargin.data.encode.multilabel import read_label_sets
 from widemargin.data.rows import Rows
 from widemargin.errors import NotSeparableWarning
@@ -23,7 +23,7 @@ from widemargin.estimators.multilabel import (
     fit_multilabel,
     refuse_several_labels,
 )
-from widemargin.estimators.validation import accept_plain, validate_data
+from widemargin.estimators.validation import accept_plain, validate_data, validate_labels
 from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_svm
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
@@ -241,20 +241,12 @@ class LinearSVM(LinearAnswers):
     def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate X (rows, an array or a CSR matrix) and y as scikit-learn does."""
         if isinstance(X, Rows):  # already checked by one of our encoders
-            check_label_count(X.n, len(y))
+            y = validate_labels(y, X.n)
             self.n_features_in_ = X.width
-        elif accept_plain(self, X, y):
+            return X, y
+        if accept_plain(self, X, y):
             return X, check_labels(y)
-        else:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                order="C",
-                ensure_all_finite=False,  # NaN and infinity are detected in the norms
-            )
+        X, y = validate_data(self, X, y)
         return X, check_labels(column_or_1d(y, warn=True))
 
 

@@ -6,7 +6,6 @@ same rows and the classes 0 (without the label) and 1 (with it).
 
 from __future__ import annotations
 
-import copy
 import warnings
 from typing import Any
 
@@ -17,7 +16,7 @@ from widemargin.data.encode.labels import join_classes
 from widemargin.data.encode.multilabel import LabelSets, read_label_sets
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError, DataWarning
-from widemargin.estimators.validation import validate_data
+from widemargin.estimators.validation import adopt_new_names, validate_data, validate_more
 from widemargin.models.multilabel import MultilabelModel
 from widemargin.threads import run_all, thread_count
 
@@ -31,8 +30,8 @@ def fit_multilabel(
     """Train a learner for every label."""
     if not len(labels.classes):
         raise DataError("no row has a label: there is nothing to learn")
-    rows = _rows(learner, X, labels)
     again = getattr(learner, "warm_start", False) and is_multilabel(learner)
+    rows = _rows(learner, X, labels, reset=not again)
     each = list(learner._each) if again else []
     if again:
         _check_kind(learner, labels)
@@ -49,7 +48,7 @@ def fit_multilabel(
         each[code]._fit(rows, labels.column(code), sample_weight, classes=_CLASSES, **held)
 
     run_all(work, range(len(each)), thread_count(learner.n_jobs))
-    _adopt(learner, labels, each)
+    _adopt(learner, X, labels, each)
 
 
 def partial_fit_multilabel(
@@ -60,6 +59,8 @@ def partial_fit_multilabel(
     if not first:
         _check_kind(learner, labels)
     rows = _rows(learner, X, labels, reset=first)
+    if not first:  # new labels start with all features
+        rows = rows.widened(max(rows.width, learner.n_features_in_))
     before = labels.classes[:0] if first else learner.classes_
     known = before
     for more in (labels.classes, None if classes is None else np.asarray(classes)):
@@ -82,7 +83,7 @@ def partial_fit_multilabel(
         each[code].partial_fit(rows, column, classes=_CLASSES, sample_weight=sample_weight)
 
     run_all(work, range(len(each)), thread_count(learner.n_jobs))
-    _adopt(learner, labels, each)
+    _adopt(learner, X, labels, each)
 
 
 def is_multilabel(learner: Any) -> bool:
@@ -139,23 +140,13 @@ def _new(learner: Any) -> Any:
     return one
 
 
-def _rows(learner: Any, X: Any, labels: LabelSets, reset: bool = True) -> Rows:
+def _rows(learner: Any, X: Any, labels: LabelSets, reset: bool) -> Rows:
     """The examples, checked and read once for all labels."""
     if not isinstance(X, Rows):
-        widens = not reset and getattr(learner, "grow", False)
-        X = validate_data(
-            copy.copy(learner) if widens else learner,
-            X,
-            reset=reset or widens,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            ensure_all_finite=False,  # the learners detect NaN and infinity, and name the cell
-        )
+        X = validate_data(learner, X) if reset else validate_more(learner, X)
     rows = Rows.of(X)
     if rows.n != labels.n:
         raise DataError(f"found {rows.n} examples, but {labels.n} rows of labels")
-    learner.n_features_in_ = rows.width
     return rows
 
 
@@ -191,9 +182,11 @@ def _warn_of_constant_labels(labels: LabelSets) -> None:
             )
 
 
-def _adopt(learner: Any, labels: LabelSets, each: list[Any]) -> None:
-    """Store the trained models."""
+def _adopt(learner: Any, X: Any, labels: LabelSets, each: list[Any]) -> None:
+    """Store the models that were trained on X."""
     learner._each = each
+    learner.n_features_in_ = each[0].n_features_in_
+    adopt_new_names(learner, X)
     learner.model_ = MultilabelModel(
         classes=labels.classes,
         models=tuple(one.model_ for one in each),

@@ -105,6 +105,11 @@ class StreamLearner(LinearLearner):
         self.__dict__["model_"] = model
         self._ready = None
 
+    def _stop_sharing(self) -> None:
+        if self._shared and self.model_.by_name:
+            self._features = NamedFeatures(self._features.names)
+        super()._stop_sharing()
+
     def _forget_preparations(self) -> None:
         super()._forget_preparations()
         if self._ready is not None:
@@ -118,8 +123,8 @@ class StreamLearner(LinearLearner):
     def _prepare(self) -> OneByOne | None:
         """Prepare for the next dict; None if that needs more than one compiled call."""
         model, settings = self.model_, self._settings()
-        logs, shared = model.state.log is not None, vars(self).get("_shared", False)
-        if len(model.classes) == 1 or logs or shared or model.keep != settings.keep:
+        logs = model.state.log is not None
+        if len(model.classes) == 1 or logs or self._shared or model.keep != settings.keep:
             return None
         if isinstance(settings.class_weight, str):
             return None
@@ -150,9 +155,10 @@ class StreamLearner(LinearLearner):
             raise ValueError("this learner was trained on arrays; continue with partial_fit")
         else:
             self._refuse_balanced("learn_one")
+            self._stop_sharing()
             classes, codes = self._known_classes(label)
             rows = self._row(x, learn=True)
-            rng, history = self._rng, self._own_history()
+            rng, history = self._rng, self._history_to_extend()
             room = rows.width
             if room > self.model_.state.width:
                 room *= 2  # so that the amortised cost of growing is no more than that of learning

@@ -199,13 +199,12 @@ class TableClassifier(EncodedClassifier):
             default = self._piecewise(self._default())
             learner, encoder = self._fresh_learner(default), self._encoder(default)
         else:
-            self._go_on()
-            learner, encoder = self.learner_, self.encoder_
+            learner, encoder = self._learner_to_continue(), self.encoder_
         source = self._source(X, y, schema=encoder.schema)
         rows, labels, own = self._read(source, encoder, observe=first)
         sample_weight = self._weights(own, sample_weight)
-        self.learner_, self.encoder_ = learner, encoder
         learner.partial_fit(rows, labels, classes=classes, sample_weight=sample_weight)
+        self.learner_, self.encoder_ = learner, encoder
         return self
 
     # Prediction

@@ -265,11 +265,12 @@ class TextClassifier(EncodedClassifier, _TextOptions):
             if self.idf:
                 raise ValueError(f"idf={self.idf!r} needs all documents at once: call fit first")
             default = self._piecewise(WHOLE)
-            self.learner_, self.encoder_ = self._fresh_learner(default), self._encoder(default)
+            learner, encoder = self._fresh_learner(default), self._encoder(default)
         else:
-            self._go_on()
-        rows = self.encoder_.encode(texts, 0.0, threads, note=True)
-        self.learner_.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
+            learner, encoder = self._learner_to_continue(), self.encoder_
+        rows = encoder.encode(texts, 0.0, threads, note=True)
+        learner.partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
+        self.learner_, self.encoder_ = learner, encoder
         return self
 
     def explain(self, text: str, top: int = 10) -> Explanation:

@@ -227,15 +227,7 @@ def _rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, np.ndarray]:
             f"tune needs vectors, which kernel={kernel!r} does not take: use scikit-learn's"
             " GridSearchCV"
         )
-    X, y = validate_data(
-        clone(estimator),
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        order="C",
-        ensure_all_finite=False,
-    )
+    X, y = validate_data(clone(estimator), X, y)
     rows = Rows.of(X, bias=0.0)
     rows.check_finite()
     return rows, check_labels(column_or_1d(y, warn=True))

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.utils.validation import _get_feature_names, column_or_1d
 from sklearn.utils.validation import validate_data as validate
 
+from widemargin.data.encode.labels import check_label_count, check_labels
 from widemargin.data.readers.frames import column_of_strings
 from widemargin.errors import DataError
 
 #: The types in which weights are learned.
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+#: How scikit-learn checks rows. NaN and infinity are left to the learners: their loops detect them
+#: in scores and norms without an extra pass, and their errors name the cell.
+_ROWS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": (np.float64, np.float32),
+    "order": "C",
+    "ensure_all_finite": False,
+}
 
 
 def is_valid(estimator: Any, X: Any) -> bool:
@@ -60,13 +71,14 @@ def are_valid_labels(y: Any, examples: int) -> bool:
     return type(y) is np.ndarray and y.shape == (examples,) and y.dtype.kind in "iubU"
 
 
-def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
+def validate_data(estimator: Any, X: Any, *y: Any, reset: bool = True) -> Any:
     """Validate examples, and labels if given, as scikit-learn's function of this name does.
 
-    For strings, the error names their column, if it has a name, and an estimator that takes them.
+    X becomes an array or a CSR matrix of floats. For strings, the error names their column, if it
+    has a name, and an estimator that takes them.
     """
     try:
-        return validate(estimator, X, *y, **how)
+        return validate(estimator, X, *y, reset=reset, **_ROWS)
     except (ValueError, TypeError) as error:
         name, learner = column_of_strings(X), type(estimator).__name__
         if name is not None:
@@ -87,6 +99,39 @@ def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
         if str(error).startswith("Input y contains NaN"):
             raise DataError("Input y contains NaN: every example needs a label") from None
         raise
+
+
+def validate_labels(y: Any, examples: int) -> np.ndarray:
+    """Validate the labels of examples that were already checked, one for each."""
+    y = check_labels(column_or_1d(y, warn=True))
+    check_label_count(examples, len(y))
+    return y
+
+
+def validate_more(estimator: Any, X: Any, *y: Any) -> Any:
+    """As `validate_data`, for further examples.
+
+    With `grow=True` the number of features may differ. Features are known by their places, so
+    names, if there are any, must be in the same order, and new ones come last.
+    """
+    if not getattr(estimator, "grow", False):
+        return validate_data(estimator, X, *y, reset=False)
+    known, names = getattr(estimator, "feature_names_in_", None), _get_feature_names(X)
+    if known is not None and names is not None:
+        for place, (old, new) in enumerate(zip(known, names, strict=False), start=1):
+            if old != new:
+                raise DataError(
+                    f"column {place} is {new!r}, but was {old!r} before: give the columns in the"
+                    " same order as before, and new ones after them"
+                )
+    return validate_data(copy.copy(estimator), X, *y)
+
+
+def adopt_new_names(estimator: Any, X: Any) -> None:
+    """Remember the names of further columns, once they have been learned from."""
+    known, names = getattr(estimator, "feature_names_in_", None), _get_feature_names(X)
+    if known is not None and names is not None and len(names) > len(known):
+        estimator.feature_names_in_ = names
 
 
 def are_documents(X: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from widemargin.modelfile import (
     check_shape,
     pack_params,
     pack_strings,
+    pack_value,
     unpack_params,
     unpack_strings,
 )
@@ -33,6 +34,7 @@ from widemargin.models.description import check_description
 from widemargin.models.explanation import Explanation
 from widemargin.models.support import explain_by_support, strongest_rows
 from widemargin.online.mistake_log import read_log
+from widemargin.online.orders import unpack_state
 from widemargin.online.scores import best_class
 from widemargin.online.state import KEEPS
 from widemargin.parameters import check_choice, check_counts, check_kinds
@@ -69,7 +71,7 @@ class KernelModel(SavedModel):
         The bias of every score.
     joint : bool
         Whether all classes were learned together.
-    keep, rule, learner, params, history, feature_names, encoder, threshold
+    keep, rule, learner, params, history, feature_names, encoder, threshold, generator_state
         As in `LinearModel`.
     R : float
         The length of the longest training example in feature space.
@@ -102,6 +104,7 @@ class KernelModel(SavedModel):
     R: float = 0.0
     width: int = 0
     threshold: float = 0.0
+    generator_state: Mapping[str, Any] | None = None
 
     def __repr__(self) -> str:
         kernel, stored = self.kernel.called or self.kernel.name, self.support.n
@@ -286,6 +289,8 @@ class KernelModel(SavedModel):
             "encoder": encoder,
             "threshold": self.threshold,
         }
+        if self.generator_state is not None:
+            about["chance"] = pack_value(self.generator_state)
         return arrays | more, about
 
     @classmethod
@@ -333,6 +338,7 @@ class KernelModel(SavedModel):
             R=about["R"],
             width=about["width"],
             threshold=about.get("threshold", 0.0),
+            generator_state=unpack_state(about.get("chance")),
         )
 
 

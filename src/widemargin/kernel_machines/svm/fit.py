@@ -151,7 +151,7 @@ def fit_kernel_svm(
     order = _order_by_class(codes, price)
     problem = _make_problem(kernel, points, codes, len(classes), price, order, settings)
     deadline = began + seconds_limit(settings.max_seconds)
-    given = None if start is None else KernelDualStart(start.beta[order], start.C)
+    given = None if start is None else _start_in_order(start, order)
     solved, reason = _solve(problem, settings, classes, deadline, given, watch)
     history = History(stopped=reason)
     steps, certificate = int(np.sum(solved.steps)), solved.certificate
@@ -251,6 +251,19 @@ def _make_problem(
         settings.multiclass == "ovo" and classes > 2,
         thread_count(settings.n_jobs),
     )
+
+
+def _start_in_order(start: KernelDualStart, order: np.ndarray) -> KernelDualStart:
+    """Return the dual values to start from, in the order of the problem.
+
+    Those of a machine sum to zero. If one of its support vectors is no longer among the examples,
+    the rest do not, and the machine starts from zero.
+    """
+    absent = np.ones(len(start.beta), bool)
+    absent[order] = False
+    beta = start.beta[order]
+    beta[:, np.any(start.beta[absent] != 0.0, axis=0)] = 0.0
+    return KernelDualStart(beta, start.C)
 
 
 def _next_start(solved: Solved, order: np.ndarray, n: int, C: float) -> KernelDualStart | None:
