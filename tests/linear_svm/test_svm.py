@@ -494,6 +494,15 @@ def test_no_separator_is_said_with_a_bound_that_holds(how, loss):
 
 
 @both_losses
+def test_a_class_without_weight_costs_nothing(loss):
+    rng = np.random.default_rng(0)
+    for size in (0.01, 1.0, 100.0):
+        X, y = size * rng.normal(size=(6, 2)), np.repeat([0, 1], [5, 1])
+        svm = LinearSVM(C=1e4, loss=loss, bias="free").fit(X, y, sample_weight=1 - y)
+        assert svm.certificate_.primal == svm.certificate_.gap == 0.0
+
+
+@both_losses
 def test_a_weight_of_two_is_the_example_twice(loss):
     X, y = examples()
     weight = 1.0 + np.arange(len(y)) % 2

@@ -288,7 +288,7 @@ def iterate(point: PrimalIterate, tol: float) -> Iterator[float]:
         gap, primal = point.gap, point.primal
         if gap <= tol * primal:
             gap = point.gap_of_dual()
-        yield gap / primal
+        yield gap / primal if primal > 0.0 else 0.0
         if gap <= tol * primal or steps == _STEPS or not moved:
             return
         # If no dual value changes, only rounding errors are left.
