@@ -277,6 +277,54 @@ def test_asking_for_a_margin():
     assert certify(SQUARE, [1, 1, 1, 1], margin=100.0).verdict == "separable"
 
 
+@pytest.mark.parametrize(
+    ("how", "proof"),
+    [
+        ({}, "the hulls of the classes meet"),
+        ({"margin": 2.0}, "the hulls of the classes come closer than twice 2"),
+        ({"bias": False}, "with one class negated, the hull of the examples contains the origin"),
+        (
+            {"bias": False, "margin": 2.0},
+            "with one class negated, the hull of the examples comes closer to the origin than 2",
+        ),
+    ],
+)
+def test_the_proof_in_words(how, proof):
+    # The hulls of 1 and 2 do not meet, but no line through the origin has them on different sides.
+    X, y = [[1.0], [2.0 if how else 1.0]], [0, 1]
+    found = certify(X, y, **how)
+    assert found.verdict == "not separable"
+    assert f"\n{proof}: " in repr(found)
+    assert found.verify(X, y)
+
+
+def test_the_bound_names_the_perceptron_that_it_is_about():
+    # With a constant feature as large as the values, which is the default, there are two mistakes.
+    X, y = [[1000.0], [-1000.0]], [1, -1]
+    made = {
+        bias: Perceptron(shuffle=False, fit_intercept=bias).fit(X, y) for bias in (True, "auto")
+    }
+    found = certify(X, y)
+    assert made[True].mistakes_ == math.floor(found.bound) == 1 < made["auto"].mistakes_ == 2
+    assert "a perceptron with a constant feature of 1 makes at most 1 mistake\n" in repr(found)
+    assert "a perceptron without bias makes at most 1 mistake\n" in repr(certify(X, y, bias=False))
+    assert "a kernel perceptron makes" in repr(certify(X, y, kernel="linear"))
+
+
+def test_a_margin_that_cannot_be_measured_is_unknown():
+    found = certify([[1e-200], [2e-200]], [0, 1])
+    assert found.verdict == "separable"
+    assert "margin unknown" in repr(found)
+    assert found.bound_in_words == ""
+    # Kernel values whose rounding alone decides: the margin is not below zero, if there is one.
+    X = np.array([[-0.6964725717157348], [0.9790577987150164], [0.7114122077852246]])
+    X = np.vstack([X, [[0.04804787335714822], [2.9574160210732092]]])
+    found = certify(X @ X.T, [1, 0, 0, 0, 1], gram=True)
+    assert found.verdict == "separable"
+    assert found.margin.low == 0.0
+    assert found.verify(X @ X.T, [1, 0, 0, 0, 1])
+
+
 @given(real_numbers(classes=2), st.booleans())
 def test_perceptrons_keep_to_the_bound(data, bias):
     X, y = data
