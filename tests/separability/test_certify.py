@@ -4,6 +4,7 @@ import dataclasses
 import math
 import time
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -741,6 +742,26 @@ def test_risk_after_one_pass():
     assert half.risk(0.1) == pytest.approx(half.mistakes / 30 + math.sqrt(2 * math.log(10) / 30))
     drawn = Perceptron(epochs=1, shuffle="draw", random_state=0).fit(X, y)
     assert certify(drawn, X, y).risk() is None
+
+
+@pytest.mark.parametrize("learner", [Perceptron, partial(KernelPerceptron, kernel="linear")])
+def test_no_risk_if_weights_may_have_seen_the_examples_or_labels_chose_them(learner):
+    # Random labels, which the first call learns by heart: the second makes no mistake.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 100)), rng.integers(0, 2, 60)
+    if learner is Perceptron:
+        again = Perceptron(epochs=100, warm_start=True, random_state=0).fit(X, y)
+        again.set_params(epochs=1).fit(X, y)
+        assert again.mistakes_ == 0
+        assert certify(again, X, y).risk() is None
+        given = Perceptron(epochs=1, start=again.coef_, random_state=0).fit(X, y)
+        assert certify(given, X, y).risk() is None
+    for class_weight in ({0: 0.0, 1: 1.0}, "balanced"):
+        one = learner(epochs=1, class_weight=class_weight, random_state=0).fit(X, y)
+        assert certify(one, X, y).risk() is None
+    for weights in (y, 1.0 + y):
+        one = learner(epochs=1, random_state=0).fit(X, y, sample_weight=weights)
+        assert certify(one, X, y).risk() is None
 
 
 # Bad input

@@ -253,8 +253,9 @@ class RunCertificate:
     no_bound : str
         Why the theorem does not apply to this training; empty if it does.
     n : int or None
-        The number of examples that the first epoch learned from; None if they were drawn with
-        replacement.
+        The number of examples that the first epoch learned from. None if they were not new to the
+        weights: if they were drawn with replacement or weighted, or training began with weights
+        that may come from the same examples.
     R : float or None
         The length of the longest example, extended by the constant feature.
     margin, extended_margin : float or None
@@ -310,8 +311,10 @@ class RunCertificate:
     def risk(self, delta: float = 0.05) -> float | None:
         """Return a bound on the average error of the hypotheses (L25).
 
-        It is M / n + sqrt(2 ln(1 / delta) / n) and holds with probability 1 - delta, after one
-        pass over examples drawn independently from one distribution; None after several passes.
+        It is M / n + sqrt(2 ln(1 / delta) / n) and holds with probability 1 - delta for the mean
+        risk of the weights before each of n examples, after one pass over examples drawn
+        independently from one distribution, with settings that do not depend on them. None after
+        several passes, or if `n` is None.
         """
         if self.epochs != 1 or not self.n:
             return None

@@ -68,7 +68,7 @@ def inspect_kernel_run(
         known.mistakes,
         known.epochs,
         known.no_bound,
-        n=learned_from(len(codes), model.history, drawn),
+        n=learned_from(len(codes), model.history, model.params),
         R=model.R,
         margin=margin,
         extended_margin=margin,

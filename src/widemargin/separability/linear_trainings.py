@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from widemargin.certificates.certificate import (
     RunCertificate,
     mistake_bound,
 )
-from widemargin.certificates.theorem import BRANCHED, departure
+from widemargin.certificates.theorem import BRANCHED, departure, foresees
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
@@ -108,7 +109,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
         known.mistakes,
         known.epochs,
         known.no_bound,
-        n=learned_from(rows.n, model.history, drawn),
+        n=learned_from(rows.n, model.history, model.params),
         R=R,
         margin=margin,
         extended_margin=extended,
@@ -169,12 +170,17 @@ def trials_of(rows: np.ndarray | None, n: int, history: History, drawn: bool) ->
     return np.full(n, float(history.mistakes if often else history.epochs_run))
 
 
-def learned_from(n: int, history: History, drawn: bool) -> int | None:
+def learned_from(n: int, history: History, params: Mapping[str, Any]) -> int | None:
     """Return how many of n examples the first epoch learned from: not those held out.
 
-    None if it may have learned from one several times.
+    None if it was not from each as a new one, or if others were left out, such as those of weight
+    0, which may all have the same label.
     """
-    return None if drawn or history.may_repeat(n) else history.examples_per_epoch or n
+    learned = history.examples_per_epoch or n
+    left_out = learned < n and not params.get("validation")
+    if left_out or foresees(params, history.no_bound) or history.may_repeat(n):
+        return None
+    return learned
 
 
 def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:
