@@ -666,7 +666,7 @@ PAIR, RIGHT, WRONG = np.array([[1.0, 0.2], [-1.0, 0.2]]), np.array([1, 0]), np.a
 def test_no_bound_if_parameters_changed_between_calls(learner, how, tmp_path):
     plain = {"fit_intercept": False} if learner is Perceptron else {"kernel": "linear"}
     p = learner(shuffle=False, **plain, **how)
-    p.partial_fit(PAIR, WRONG, classes=[0, 1])
+    p.partial_fit(PAIR, WRONG if how else RIGHT, classes=[0, 1])
     p.set_params(**{name: learner().get_params()[name] for name in how})
     for _ in range(5):
         p.partial_fit(PAIR, RIGHT)
@@ -692,6 +692,18 @@ def test_no_bound_after_a_warm_start():
     found = certify(p.fit(PAIR, RIGHT), PAIR, RIGHT)
     assert "start at zero" in found.no_bound
     assert found.bound is found.hinge_bound is found.progress is None
+
+
+@pytest.mark.parametrize("learner", [Perceptron, partial(KernelPerceptron, kernel="linear")])
+def test_no_bound_from_examples_that_allow_fewer_mistakes(learner):
+    rng = np.random.default_rng(0)
+    p = learner(random_state=0)
+    p.partial_fit(rng.normal(size=(50, 2)), rng.integers(0, 2, 50), classes=[0, 1])
+    X, y = [[1.0, 0.0], [-1.0, 0.0]], [1, 0]
+    run = certify(p.partial_fit(X, y), X, y)
+    assert run.mistakes > certify(X, y).bound
+    assert (run.bound, run.hinge_bound, run.progress) == (None, None, None)
+    assert "more mistakes than these examples allow" in run.no_bound
 
 
 def test_no_bound_if_examples_were_drawn_in_some_calls_only():

@@ -14,6 +14,8 @@ WEIGHTED = "the examples were weighted"
 STARTED = "the weights did not start at zero"
 #: ... or changed its step size, within a call or between two.
 STEPS = "the step size changed"
+#: ... or learned from more than the given examples.
+OTHERS = "there were more mistakes than these examples allow, so others were learned from, too"
 
 
 def departure(rule: str, params: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from widemargin.certificates.certificate import (
     RunCertificate,
     mistake_bound,
 )
-from widemargin.certificates.theorem import BRANCHED, departure, foresees
+from widemargin.certificates.theorem import BRANCHED, OTHERS, departure, foresees
 from widemargin.data.encode.labels import codes_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
@@ -105,7 +106,7 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     length = math.sqrt(float(np.sum(W**2)))
     one = not known.no_bound and len(W) == 1 and model.mixture is None
     hinge = hinge_bound(leads, trials, length, R) if one else None
-    return RunCertificate(
+    found = RunCertificate(
         known.mistakes,
         known.epochs,
         known.no_bound,
@@ -119,6 +120,15 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
         progress=progress,
         weighted_mistakes=known.weighted_mistakes,
     )
+    return found if model.mixture is not None else withdraw_refuted(found)
+
+
+def withdraw_refuted(run: RunCertificate) -> RunCertificate:
+    """Return the certificate without its bounds if there were more mistakes than they allow."""
+    bounds = [bound for bound in (run.bound, run.hinge_bound) if bound is not None]
+    if all(run.mistakes <= bound * (1.0 + 1e-9) for bound in bounds):
+        return run
+    return replace(run, no_bound=OTHERS, bound=None, hinge_bound=None, progress=None)
 
 
 def _leads(matrix: Any, constant: float, W: np.ndarray, codes: np.ndarray) -> np.ndarray:
