@@ -260,8 +260,9 @@ class RunCertificate:
         The length of the longest example, extended by the constant feature.
     margin, extended_margin : float or None
         The smallest signed distance from an example to the learned hyperplane, without and with
-        the constant feature: negative if some example is on the wrong side. (With several classes:
-        the smallest lead of the right class, divided by the length of all weights together.)
+        the constant feature: negative if some example is on the wrong side. With `keep="vote"` this
+        is the hyperplane of the average. (With several classes: the smallest lead of the right
+        class, divided by the length of all weights together.)
     gamma : Bracket or None
         A bracket around the largest extended margin of these examples, if they are separable.
     bound : float or None
