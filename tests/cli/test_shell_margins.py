@@ -29,7 +29,7 @@ def test_a_separable_file_has_a_margin_and_support_by_line(run, tmp_path):
     (tmp_path / "and.svm").write_text(AND)
     told = run("certify", "and.svm", "--verify")
     assert told.startswith("separable: a hyperplane separates the 4 examples of -1 and 1")
-    assert "margin: 0.353553" in told
+    assert "largest margin of a hyperplane: 0.353553" in told
     assert "on the margin: and.svm lines 3, 5, 6" in told
     assert "verified in exact arithmetic" in told
     found = json.loads(run("certify", "and.svm", "--json"))
@@ -43,10 +43,24 @@ def test_a_file_that_is_not_separable_names_the_lines_that_clash(run, tmp_path):
     (tmp_path / "xor.svm").write_text(XOR)
     told = run("certify", "xor.svm", "--verify")
     assert told.startswith("not separable")
-    assert (
-        "the convex hulls of the classes meet, as 4 examples show: xor.svm lines 2, 3, 5, 6" in told
-    )
+    assert "the hulls of the classes meet, as 4 examples show: xor.svm lines 2, 3, 5, 6" in told
     assert json.loads(run("certify", "xor.svm", "--json"))["shares"] == ["1/4"] * 4
+
+
+def test_without_a_bias_planes_go_through_the_origin(run, tmp_path):
+    (tmp_path / "two.svm").write_text("+1 1:1\n-1 1:2\n")
+    told = run("certify", "two.svm", "--no-bias")
+    assert "no hyperplane through the origin separates the 2 examples" in told
+    assert "the proof: with one class negated, the hull of the examples contains the origin" in told
+
+
+def test_a_margin_that_cannot_be_measured_is_unknown(run, tmp_path):
+    (tmp_path / "tiny.svm").write_text("+1 1:1e-200\n-1 1:2e-200\n")
+    told = run("certify", "tiny.svm")
+    assert "largest margin of a hyperplane: unknown\n" in told
+    assert "mistakes" not in told
+    found = json.loads(run("certify", "tiny.svm", "--json"), parse_constant=pytest.fail)
+    assert (found["margin"], found["bound"]) == ([None, None], None)
 
 
 def test_a_kernel_separates_what_no_plane_does(run, tmp_path):

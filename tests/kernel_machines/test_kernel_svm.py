@@ -134,6 +134,16 @@ def test_small_problems_against_a_general_solver(seed, kernel, C):
     )
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@pytest.mark.parametrize("C", [1.0, math.inf])
+def test_a_handful_of_examples_is_solved(n, C):
+    for seed in range(20):
+        X = np.random.default_rng(seed).normal(size=(n, n))  # always separable
+        svm = KernelSVM(C=C, kernel="linear", tol=1e-9).fit(X, np.arange(n) % 2)
+        assert svm.history_.stopped == "converged"
+        assert svm.certificate_.gap < 1e-6
+
+
 def scaled(load):
     X, y = load(return_X_y=True)
     return StandardScaler().fit_transform(X), y
@@ -557,6 +567,34 @@ def test_L30_says_when_nothing_separates(case):
     assert svm.certificate_.proved
     assert svm.certificate_.gap == 1.0
     assert certify(X, y).verdict == "not separable"
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplace"])
+@pytest.mark.parametrize("n", [2, 7])
+def test_L30_equal_examples_with_different_labels_are_never_separated(kernel, n):
+    # The dual values grow until rounding hides that both classes have the same scores.
+    X = np.vstack([np.ones((2, 2)), np.random.default_rng(0).normal(size=(n - 2, 2))])
+    y = np.r_[0, 1, np.arange(n - 2) % 2]
+    with pytest.warns(NotSeparableWarning, match="no separator"):
+        svm = KernelSVM(C=np.inf, kernel=kernel).fit(X, y)
+    assert svm.certificate_.separates is False
+    assert svm.certificate_.proved
+    assert svm.history_.stopped == "not separable"
+
+
+def test_L30_examples_of_no_length_are_never_separated():
+    with pytest.warns(NotSeparableWarning, match="no separator"):
+        svm = KernelSVM(C=np.inf, kernel="linear").fit(np.zeros((4, 2)), [0, 1, 1, 1])
+    assert svm.certificate_.proved
+
+
+def test_L30_the_bound_on_the_margin_allows_for_rounding(monkeypatch):
+    # Of a margin of 1e-9, nothing is left in kernel values of about 1.
+    monkeypatch.setattr("widemargin.kernel_machines.svm.solve._none_separates", lambda *_: False)
+    X, y = np.array([[1.0, 0.0], [1.0, 2e-9]]), [0, 1]
+    with pytest.warns(NotSeparableWarning, match="above"):
+        svm = KernelSVM(C=np.inf, kernel="linear").fit(X, y)
+    assert svm.certificate_.bound >= certify(X, y).margin.low
 
 
 def test_L31_the_hinge_bounds_mistakes():

@@ -18,8 +18,8 @@ from sklearn.svm import SVC, LinearSVC
 from svm_problems import examples
 
 import widemargin
-from widemargin import DataError, LinearSVM, NotSeparableWarning
-from widemargin.certificates.gap import best_bias
+from widemargin import DataError, LinearSVM, NotSeparableWarning, certify
+from widemargin.certificates.gap import BinaryObjective, best_bias, measure_binary
 from widemargin.data.rows import Rows, frozen
 from widemargin.estimators.files import estimator_of
 from widemargin.linear_svm.dual_ascent import DualAscent
@@ -307,10 +307,18 @@ def test_a_deadline_leaves_a_model_with_its_true_gap():
 
 def test_too_few_epochs_are_said():
     X, y = cancer()
-    with pytest.warns(ConvergenceWarning, match=r"relative gap 0\.\d+ after 2 epochs"):
+    with pytest.warns(ConvergenceWarning, match=r"relative gap 0\.\d+ after 2 epochs: .* % below"):
         svm = LinearSVM(epochs=2, tol=1e-9, random_state=0).fit(X, y)
     assert len(svm.history_) == svm.n_iter_ == 2
     assert svm.history_.stopped == "epochs"
+
+
+def test_no_margin_is_bounded_by_dual_values_that_do_not_add_up_to_zero():
+    X, y = np.array([[0.1], [10.0]]), np.array([-1.0, 1.0])
+    problem = BinaryObjective(Rows.of(X, bias=0.0), y, np.full(2, np.inf), False, True)
+    _, _, found = measure_binary(problem, np.array([1.0, 0.0]))
+    assert found.margin[1] >= certify(X, y).margin.low
+    assert found.dual == -np.inf
 
 
 @both_losses
@@ -501,6 +509,15 @@ def test_no_separator_is_said_with_a_bound_that_holds(how, loss):
 
 
 # Weights, paths, threads, types
+
+
+@both_losses
+def test_a_class_without_weight_costs_nothing(loss):
+    rng = np.random.default_rng(0)
+    for size in (0.01, 1.0, 100.0):
+        X, y = size * rng.normal(size=(6, 2)), np.repeat([0, 1], [5, 1])
+        svm = LinearSVM(C=1e4, loss=loss, bias="free").fit(X, y, sample_weight=1 - y)
+        assert svm.certificate_.primal == svm.certificate_.gap == 0.0
 
 
 @both_losses

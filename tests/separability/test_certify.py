@@ -4,6 +4,7 @@ import dataclasses
 import math
 import time
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -275,6 +276,54 @@ def test_asking_for_a_margin():
     assert meeting.verdict == "not separable"
     assert meeting.verify(SQUARE, XOR)
     assert certify(SQUARE, [1, 1, 1, 1], margin=100.0).verdict == "separable"
+
+
+@pytest.mark.parametrize(
+    ("how", "proof"),
+    [
+        ({}, "the hulls of the classes meet"),
+        ({"margin": 2.0}, "the hulls of the classes come closer than twice 2"),
+        ({"bias": False}, "with one class negated, the hull of the examples contains the origin"),
+        (
+            {"bias": False, "margin": 2.0},
+            "with one class negated, the hull of the examples comes closer to the origin than 2",
+        ),
+    ],
+)
+def test_the_proof_in_words(how, proof):
+    # The hulls of 1 and 2 do not meet, but no line through the origin has them on different sides.
+    X, y = [[1.0], [2.0 if how else 1.0]], [0, 1]
+    found = certify(X, y, **how)
+    assert found.verdict == "not separable"
+    assert f"\n{proof}: " in repr(found)
+    assert found.verify(X, y)
+
+
+def test_the_bound_names_the_perceptron_that_it_is_about():
+    # With a constant feature as large as the values, which is the default, there are two mistakes.
+    X, y = [[1000.0], [-1000.0]], [1, -1]
+    made = {
+        bias: Perceptron(shuffle=False, fit_intercept=bias).fit(X, y) for bias in (True, "auto")
+    }
+    found = certify(X, y)
+    assert made[True].mistakes_ == math.floor(found.bound) == 1 < made["auto"].mistakes_ == 2
+    assert "a perceptron with a constant feature of 1 makes at most 1 mistake\n" in repr(found)
+    assert "a perceptron without bias makes at most 1 mistake\n" in repr(certify(X, y, bias=False))
+    assert "a kernel perceptron makes" in repr(certify(X, y, kernel="linear"))
+
+
+def test_a_margin_that_cannot_be_measured_is_unknown():
+    found = certify([[1e-200], [2e-200]], [0, 1])
+    assert found.verdict == "separable"
+    assert "margin unknown" in repr(found)
+    assert found.bound_in_words == ""
+    # Kernel values whose rounding alone decides: the margin is not below zero, if there is one.
+    X = np.array([[-0.6964725717157348], [0.9790577987150164], [0.7114122077852246]])
+    X = np.vstack([X, [[0.04804787335714822], [2.9574160210732092]]])
+    found = certify(X @ X.T, [1, 0, 0, 0, 1], gram=True)
+    assert found.verdict == "separable"
+    assert found.margin.low == 0.0
+    assert found.verify(X @ X.T, [1, 0, 0, 0, 1])
 
 
 @given(real_numbers(classes=2), st.booleans())
@@ -617,7 +666,7 @@ PAIR, RIGHT, WRONG = np.array([[1.0, 0.2], [-1.0, 0.2]]), np.array([1, 0]), np.a
 def test_no_bound_if_parameters_changed_between_calls(learner, how, tmp_path):
     plain = {"fit_intercept": False} if learner is Perceptron else {"kernel": "linear"}
     p = learner(shuffle=False, **plain, **how)
-    p.partial_fit(PAIR, WRONG, classes=[0, 1])
+    p.partial_fit(PAIR, WRONG if how else RIGHT, classes=[0, 1])
     p.set_params(**{name: learner().get_params()[name] for name in how})
     for _ in range(5):
         p.partial_fit(PAIR, RIGHT)
@@ -643,6 +692,18 @@ def test_no_bound_after_a_warm_start():
     found = certify(p.fit(PAIR, RIGHT), PAIR, RIGHT)
     assert "start at zero" in found.no_bound
     assert found.bound is found.hinge_bound is found.progress is None
+
+
+@pytest.mark.parametrize("learner", [Perceptron, partial(KernelPerceptron, kernel="linear")])
+def test_no_bound_from_examples_that_allow_fewer_mistakes(learner):
+    rng = np.random.default_rng(0)
+    p = learner(random_state=0)
+    p.partial_fit(rng.normal(size=(50, 2)), rng.integers(0, 2, 50), classes=[0, 1])
+    X, y = [[1.0, 0.0], [-1.0, 0.0]], [1, 0]
+    run = certify(p.partial_fit(X, y), X, y)
+    assert run.mistakes > certify(X, y).bound
+    assert (run.bound, run.hinge_bound, run.progress) == (None, None, None)
+    assert "more mistakes than these examples allow" in run.no_bound
 
 
 def test_no_bound_if_examples_were_drawn_in_some_calls_only():
@@ -693,6 +754,26 @@ def test_risk_after_one_pass():
     assert half.risk(0.1) == pytest.approx(half.mistakes / 30 + math.sqrt(2 * math.log(10) / 30))
     drawn = Perceptron(epochs=1, shuffle="draw", random_state=0).fit(X, y)
     assert certify(drawn, X, y).risk() is None
+
+
+@pytest.mark.parametrize("learner", [Perceptron, partial(KernelPerceptron, kernel="linear")])
+def test_no_risk_if_weights_may_have_seen_the_examples_or_labels_chose_them(learner):
+    # Random labels, which the first call learns by heart: the second makes no mistake.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 100)), rng.integers(0, 2, 60)
+    if learner is Perceptron:
+        again = Perceptron(epochs=100, warm_start=True, random_state=0).fit(X, y)
+        again.set_params(epochs=1).fit(X, y)
+        assert again.mistakes_ == 0
+        assert certify(again, X, y).risk() is None
+        given = Perceptron(epochs=1, start=again.coef_, random_state=0).fit(X, y)
+        assert certify(given, X, y).risk() is None
+    for class_weight in ({0: 0.0, 1: 1.0}, "balanced"):
+        one = learner(epochs=1, class_weight=class_weight, random_state=0).fit(X, y)
+        assert certify(one, X, y).risk() is None
+    for weights in (y, 1.0 + y):
+        one = learner(epochs=1, random_state=0).fit(X, y, sample_weight=weights)
+        assert certify(one, X, y).risk() is None
 
 
 # Bad input

@@ -329,8 +329,12 @@ def test_own_examples(page):
 
 def test_cycles_and_failures_are_shown(page):
     load(page, "xor")
-    assert "A cycle" in page.execute_script("return document.querySelector('.notice').textContent")
-    page.execute_script("lab.set(0, 'epochs', 5000)")
+    notice = "return document.querySelector('.notice').textContent"
+    assert "proves that no line separates the classes" in page.execute_script(notice)
+    page.execute_script("lab.set(0, 'fit_intercept', false)")
+    settle(page)
+    assert "proves that no line through the origin separates" in page.execute_script(notice)
+    page.execute_script("lab.set(0, 'fit_intercept', true); lab.set(0, 'epochs', 5000)")
     settle(page)
     assert "20,000" in page.execute_script("return document.querySelector('.notice').textContent")
 

@@ -161,6 +161,15 @@ def test_kernel_svm():
     assert np.allclose(unpacked(run["on_points"])[0], model.decision_function(placed.X))
 
 
+def test_the_verdict_beside_a_kernel_svm_has_a_bias_like_it():
+    placed = read_points({"points": [[1, 1, 0], [2, 2, 1]], "classes": ["a", "b"]})
+    settings = {"kernel": "poly", "degree": 1, "coef0": 0.0}
+    assert trained("kernel-svm", placed, **settings)["certificate"]["verdict"] == "separable"
+    assert "bias=True" in program([choose({"learner": "kernel-svm", "settings": {}})], placed)
+    alike = trained("kernel-perceptron", placed, **settings)
+    assert alike["certificate"]["verdict"] == "not separable"
+
+
 def test_cycles_are_told():
     run = trained("perceptron", placed_of("xor"), epochs=30)
     first, last, proof = run["cycle"]

@@ -31,6 +31,8 @@ class Bracket(NamedTuple):
         return (self.high - self.low) / self.high if 0.0 < self.high < math.inf else math.inf
 
     def __str__(self) -> str:
+        if self.low == -math.inf and self.high == math.inf:
+            return "unknown"
         if self.gap < 1e-5:
             return f"{self.low:.6g}"
         return f"{self.low:.6g} to {self.high:.6g}"
@@ -89,7 +91,8 @@ class Certificate(ShownAsLines):
     examples, shares
         Not separable: at most d + 2 examples from both classes, and exact fractions as their convex
         weights, which show that the hulls of the classes meet. (If a margin was requested, they
-        show that the hulls come closer than that.)
+        show that the hulls come too close. Without a constant feature, they show that the hull of
+        all y x contains the origin, or comes too close to it.)
     support : array
         Separable: the examples that determine the margin, if it was measured.
     found_by, seconds
@@ -118,10 +121,37 @@ class Certificate(ShownAsLines):
 
     @property
     def bound(self) -> float:
-        """The most mistakes a perceptron can make, (R / gamma)^2; infinite if unknown."""
+        """The most mistakes a perceptron can make, (R / gamma)^2; infinite if unknown.
+
+        This is a perceptron whose constant feature is `constant`: 1 if nothing else was requested,
+        as with `fit_intercept=True`.
+        """
         if self.extended is None or not self.extended.low > 0.0:
             return math.inf
         return mistake_bound(self.R, self.extended.low)
+
+    @property
+    def bound_in_words(self) -> str:
+        """Which perceptron makes at most how many mistakes; empty if unknown."""
+        if not math.isfinite(self.bound):
+            return ""
+        whose = "a kernel perceptron" if self.gram else "a perceptron"
+        if self.constant:
+            whose += f" with a constant feature of {self.constant:g}"
+        elif not self.gram:
+            whose += " without bias"
+        return f"{whose} makes at most {several(math.floor(self.bound), 'mistake')}"
+
+    @property
+    def proof_in_words(self) -> str:
+        """What the convex combination of `examples` proves, if they are not separable."""
+        if self.constant:
+            meets = "meet" if self.asked is None else f"come closer than twice {self.asked:g}"
+            return f"the hulls of the classes {meets}"
+        where = "contains the origin"
+        if self.asked is not None:
+            where = f"comes closer to the origin than {self.asked:g}"
+        return f"with one class negated, the hull of the examples {where}"
 
     def verify(self, X: Any, y: Any) -> bool:
         """Recheck every claim about these examples in exact arithmetic.
@@ -148,17 +178,17 @@ class Certificate(ShownAsLines):
         what = self.verdict
         if self.asked is not None:
             what += f" with a margin of {self.asked:g}"
-        lines = [f"{what} ({self.n} examples, {self.width} features; by {self.found_by})"]
+        size = f"{several(self.n, 'example')}, {several(self.width, 'feature')}"
+        lines = [f"{what} ({size}; by {self.found_by})"]
         if self.verdict == NOT_SEPARABLE:
-            meets = "meet" if self.asked is None else "come too close"
-            lines.append(f"the hulls of the classes {meets}: {_some(self.examples, self.shares)}")
+            lines.append(f"{self.proof_in_words}: {_some(self.examples, self.shares)}")
         if self.margin is not None:
             lines.append(f"margin {self.margin}")
         if self.verdict == SEPARABLE:
             if self.constant and self.extended is not None:
                 lines.append(f"extended margin {self.extended}, R {self.R:.6g}")
-            if math.isfinite(self.bound):
-                lines.append(f"a perceptron makes at most {math.floor(self.bound)} mistakes")
+            if self.bound_in_words:
+                lines.append(self.bound_in_words)
             if len(self.support):
                 lines.append(f"support: {_some(self.support)}")
         return "\n".join(lines)
@@ -224,14 +254,16 @@ class RunCertificate:
     no_bound : str
         Why the theorem does not apply to this training; empty if it does.
     n : int or None
-        The number of examples that the first epoch learned from; None if they were drawn with
-        replacement.
+        The number of examples that the first epoch learned from. None if they were not new to the
+        weights: if they were drawn with replacement or weighted, or training began with weights
+        that may come from the same examples.
     R : float or None
         The length of the longest example, extended by the constant feature.
     margin, extended_margin : float or None
         The smallest signed distance from an example to the learned hyperplane, without and with
-        the constant feature: negative if some example is on the wrong side. (With several classes:
-        the smallest lead of the right class, divided by the length of all weights together.)
+        the constant feature: negative if some example is on the wrong side. With `keep="vote"` this
+        is the hyperplane of the average. (With several classes: the smallest lead of the right
+        class, divided by the length of all weights together.)
     gamma : Bracket or None
         A bracket around the largest extended margin of these examples, if they are separable.
     bound : float or None
@@ -281,8 +313,10 @@ class RunCertificate:
     def risk(self, delta: float = 0.05) -> float | None:
         """Return a bound on the average error of the hypotheses (L25 of the lectures).
 
-        It is M / n + sqrt(2 ln(1 / delta) / n) and holds with probability 1 - delta, after one
-        pass over examples drawn independently from one distribution; None after several passes.
+        It is M / n + sqrt(2 ln(1 / delta) / n) and holds with probability 1 - delta for the mean
+        risk of the weights before each of n examples, after one pass over examples drawn
+        independently from one distribution, with settings that do not depend on them. None after
+        several passes, or if `n` is None.
         """
         if self.epochs != 1 or not self.n:
             return None
@@ -307,18 +341,20 @@ class RunCertificate:
 
     def __repr__(self) -> str:
         lines = [f"{several(self.mistakes, 'mistake')} in {several(self.epochs, 'epoch')}"]
-        counted = "mistakes"
+        counted = ""
         if self.weighted_mistakes is not None:
-            counted = "mistakes weighted by the mixture"
-            lines.append(f"{self.weighted_mistakes:.6g} {counted}: at most (R / gamma)^2")
+            counted = " weighted by the mixture"
+            lines.append(f"{self.weighted_mistakes:.6g} mistakes{counted}: at most (R / gamma)^2")
         if self.margin is not None:
             lines.append(f"margin on these examples {self.margin:.6g}, R {self.R:.6g}")
         if self.bound is not None and math.isfinite(self.bound):
-            lines.append(f"at most {math.floor(self.bound)} {counted}, gamma {self.gamma}")
+            most = several(math.floor(self.bound), "mistake")
+            lines.append(f"at most {most}{counted}, gamma {self.gamma}")
         elif self.no_bound:
             lines.append(f"no bound: {self.no_bound}")
         if self.hinge_bound is not None and math.isfinite(self.hinge_bound):
-            lines.append(f"at most {math.floor(self.hinge_bound)} mistakes by the hinge loss")
+            most = several(math.floor(self.hinge_bound), "mistake")
+            lines.append(f"at most {most} by the hinge loss")
         if self.inequalities_held is not None:
             held = "held" if self.inequalities_held else "did not hold"
             lines.append(f"the two inequalities of the proof {held} after every mistake")

@@ -288,7 +288,9 @@ def _measured(
         dual = total - 0.5 * (length + float(np.sum(soft * alpha**2)))
     else:
         dual = total - 0.5 * length
-    if free_bias and abs(float(alpha @ y)) > _ROUNDING * total:
+    unbalanced = abs(float(alpha @ y)) if free_bias else 0.0
+    balanced = unbalanced <= _ROUNDING * total
+    if not balanced:
         dual = -math.inf
     can_grow = counted & (alpha < (np.inf if squared else costs))
     violation = max(
@@ -297,16 +299,19 @@ def _measured(
     )
     margin = None
     if hard:
-        # For any alpha >= 0 a unit separator u has gamma sum alpha <= u . w <= |w|.
+        # For any alpha >= 0 a unit separator u with bias b has
+        # gamma sum alpha <= u . w + b sum alpha y <= |w| + R |sum alpha y|.
         worst = float(np.min(margins[counted], initial=np.inf))
         bound = math.inf
         if total > 0.0:
             rounding = (np.count_nonzero(alpha) + 2) * np.finfo(np.float64).eps
+            rounding += unbalanced / total
             bound = math.sqrt(length) / total + rounding * longest_row(rows)
         if worst > 0.0 and length > 0.0:
             margin = worst / math.sqrt(length), bound
             # The best multiple of alpha, and w such that all margins are at least 1.
-            primal, dual = 0.5 * length / worst**2, 0.5 * total**2 / length
+            primal = 0.5 * length / worst**2
+            dual = 0.5 * total**2 / length if balanced else dual
             w, b = w / worst, b / worst
         else:
             margin, primal = (0.0, bound), math.inf

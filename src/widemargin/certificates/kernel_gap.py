@@ -204,7 +204,8 @@ def measure_machine(
     """Compute the certificate of dual values, given their scores sum_j beta_j K_ij.
 
     With infinite costs (the hard margin), a machine that separates the classes is scaled so that
-    the smallest margin is 1.
+    the smallest margin is 1. It separates them if all scores are further from the plane than their
+    rounding errors: if nothing separates, dual values grow until the errors hide everything else.
 
     Parameters
     ----------
@@ -230,10 +231,11 @@ def measure_machine(
     nearest = float(np.min(scores[y > 0], initial=math.inf))
     farthest = float(np.max(scores[y < 0], initial=-math.inf))
     worst, b = 0.5 * (nearest - farthest), -0.5 * (nearest + farthest)
+    # A score, divided by sum alpha, is rounded by at most this.
+    rounding = (used + 2) * np.finfo(np.float64).eps * longest**2
     # Any unit separator u has gamma sum alpha <= u . w <= |w|.
-    rounding = (used + 2) * np.finfo(np.float64).eps * longest
-    bound = math.sqrt(length) / total + rounding if total > 0.0 else math.inf
-    if not (worst > 0.0 and length > 0.0 and math.isfinite(worst)):
+    bound = math.sqrt(length / total**2 + rounding) if total > 0.0 else math.inf
+    if not (worst > rounding * total and length > 0.0 and math.isfinite(worst)):
         b = b if math.isfinite(b) else 0.0
         found = KernelCertificate(math.inf, dual, 1.0, violation, used, bounded, 0.0, bound)
         return 1.0, b, found

@@ -1,4 +1,4 @@
-"""When the mistake bound applies: the conditions of its theorem (L20) on a training."""
+"""When bounds apply to a training: on its mistakes (L20), and on the risk after one pass (L25)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ WEIGHTED = "the examples were weighted"
 STARTED = "the weights did not start at zero"
 #: ... or changed its step size, within a call or between two.
 STEPS = "the step size changed"
+#: ... or learned from more than the given examples.
+OTHERS = "there were more mistakes than these examples allow, so others were learned from, too"
 
 
 def departure(rule: str, params: Mapping[str, Any]) -> str:
@@ -37,6 +39,27 @@ def departure(rule: str, params: Mapping[str, Any]) -> str:
         (params.get("budget") is None, "examples were forgotten to keep within a budget"),
     )
     return next((reason for held, reason in conditions if not held), "")
+
+
+def foresees(params: Mapping[str, Any], no_bound: str) -> bool:
+    """Return whether hypotheses may depend on examples that later count as new ones (L25).
+
+    The start may come from the same examples. Weights may depend on all labels, and leave out the
+    examples of one of them. An example that is drawn a second time is not a new one.
+
+    Parameters
+    ----------
+    params : dict
+        The parameters of a linear or kernel perceptron; one that is missing has its default.
+    no_bound : str
+        Why its history says that the mistake bound does not apply.
+    """
+    return (
+        no_bound in (WEIGHTED, STARTED)
+        or not isinstance(params.get("start", "zero"), str)
+        or params.get("class_weight") is not None
+        or params.get("shuffle") == "draw"
+    )
 
 
 def departure_between(rule: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

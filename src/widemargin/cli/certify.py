@@ -80,27 +80,27 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
 
 def _print_certificate(found: Certificate, places: _Places) -> None:
     """Print one verdict in words."""
+    plane = "hyperplane" if found.constant else "hyperplane through the origin"
     if found.verdict == "separable":
         click.echo(
-            f"separable: a hyperplane separates the {found.n:,} examples of"
+            f"separable: a {plane} separates the {found.n:,} examples of"
             f" {found.classes[0]} and {found.classes[1]}"
         )
         if found.margin is not None:
-            click.echo(f"margin: {found.margin} (the largest that a hyperplane can have)")
-        if found.extended is not None:
-            most = several(math.floor(found.bound), "mistake")
-            click.echo(f"a perceptron makes at most {most}, in any order")
+            click.echo(f"largest margin of a hyperplane: {found.margin}")
+        if found.bound_in_words:
+            click.echo(f"{found.bound_in_words}, in any order")
         if len(found.support):
             click.echo(f"on the margin: {places.listed(found.support)}")
     elif found.verdict == "not separable":
         asked = f" with a margin of {found.asked:g}" if found.asked else ""
         click.echo(
-            f"not separable: no hyperplane separates the {found.n:,} examples of {found.classes[0]}"
+            f"not separable: no {plane} separates the {found.n:,} examples of {found.classes[0]}"
             f" and {found.classes[1]}{asked}"
         )
         click.echo(
-            "the proof: the convex hulls of the classes meet, as"
-            f" {len(found.examples)} examples show: {places.listed(found.examples)}"
+            f"the proof: {found.proof_in_words}, as {several(len(found.examples), 'example')} show:"
+            f" {places.listed(found.examples)}"
         )
     else:
         click.echo("undecided: neither a hyperplane nor a proof against one was found")
@@ -159,14 +159,19 @@ def _figures(found: Any, places: _Places) -> dict[str, Any]:
         "classes": found.classes.tolist(),
         "rows": found.n,
         "features": found.width,
-        "margin": None if found.margin is None else list(found.margin),
-        "bound": found.bound if found.extended is not None else None,
+        "margin": None if found.margin is None else [_finite(end) for end in found.margin],
+        "bound": _finite(found.bound),
         "examples": places.all(found.examples),
         "shares": [str(share) for share in found.shares],
         "support": places.all(found.support),
         "found_by": found.found_by,
         "seconds": found.seconds,
     }
+
+
+def _finite(value: float) -> float | None:
+    """A number for JSON, which has no infinity."""
+    return value if math.isfinite(value) else None
 
 
 def _plain(which: Any) -> Any:

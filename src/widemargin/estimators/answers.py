@@ -64,7 +64,10 @@ class LinearAnswers(FittedClassifier):
         return self._fitted().explain(self._rows_to_ask(x), top)
 
     def equation(self, digits: int = 4) -> str:
-        """Return the hyperplane that separates two classes as an equation w.x + b = 0."""
+        """Return the boundary between two classes as an equation w.x + b = 0.
+
+        With `keep="vote"`, it is that of the average: the boundary of a vote is no hyperplane.
+        """
         refuse_several_labels(self, "equation")
         return self._fitted().equation(digits)
 

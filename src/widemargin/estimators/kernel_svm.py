@@ -272,8 +272,8 @@ class KernelSVM(KernelAnswers):
         elif stopped not in ("converged", "gap reached"):
             warnings.warn(
                 f"stopped ({stopped}) with a violation of {found.violation:.2g} and a relative gap"
-                f" of {found.gap:.2g}: the objective {found.primal:.6g} may be that far above the"
-                f" optimum; {advise(stopped)}",
+                f" of {found.gap:.2g}: the optimum may be up to {100.0 * found.gap:.2g} % below the"
+                f" objective {found.primal:.6g}; {advise(stopped)}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

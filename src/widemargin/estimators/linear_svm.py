@@ -257,8 +257,8 @@ def warn_of_gap(certificate: GapCertificate, history: History) -> None:
     elif history.stopped in ("epochs", "no progress", "deadline"):
         epochs = several(len(history), "epoch")
         warnings.warn(
-            f"relative gap {certificate.gap:.2g} after {epochs}: the objective"
-            f" {certificate.primal:.6g} may be that far above the optimum;"
+            f"relative gap {certificate.gap:.2g} after {epochs}: the optimum may be up to"
+            f" {100.0 * certificate.gap:.2g} % below the objective {certificate.primal:.6g};"
             f" {advise(history.stopped)}",
             ConvergenceWarning,
             stacklevel=4,

@@ -79,7 +79,8 @@ class Perceptron(OnlineLearner):
     Attributes
     ----------
     classes_, coef_, intercept_ : arrays
-        The labels, and the weights and biases used for prediction.
+        The labels, and the weights and biases used for prediction. With `keep="vote"`: the average,
+        which answers nearly as the vote does.
     n_iter_, mistakes_ : int
         Epochs run and mistakes made.
     history_ : History

@@ -275,9 +275,10 @@ class LinearModel(SavedModel):
         return best
 
     def equation(self, digits: int = 4) -> str:
-        """Return the hyperplane w.x + b = 0 that separates two classes, as an equation.
+        """Return the boundary w.x + b = 0 between two classes, as an equation.
 
         Its normal is w, which points to the side of the second class; b shifts it off the origin.
+        With `keep="vote"`, it is that of the average: the boundary of a vote is no hyperplane.
         """
         if len(self.weights) > 1:
             raise ValueError("more than two classes have no single hyperplane; see `weights`")

@@ -182,14 +182,14 @@ def _run_figures(run: RunCertificate) -> tuple[list[tuple[str, Any]], str]:
     if run.gamma is not None:
         figures.append(("best margin, γ", str(run.gamma)))
     if run.bound is not None:
-        figures.append(("mistake bound (R/γ)²", f"{math.floor(run.bound):,}"))
+        figures.append(("mistake bound", f"{math.floor(run.bound):,}"))
     if run.hinge_bound is not None:
         figures.append(("bound by the hinge loss", f"{math.floor(run.hinge_bound):,}"))
     if run.inequalities_held is not None:
         figures.append(("the proof's inequalities", "held" if run.inequalities_held else "failed"))
     words = (
         "On separable examples a perceptron makes at most (R/γ)² mistakes, in any order of the"
-        " examples (Block, Novikoff 1962)."
+        " examples (Block, Novikoff 1962); twice as many if several classes are learned together."
     )
     if run.no_bound:
         words += f" This does not apply to this run: {run.no_bound}."

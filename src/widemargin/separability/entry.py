@@ -78,7 +78,7 @@ def certify(
     separable (4 examples, 2 features; by perceptron)
     margin 0.353553
     extended margin 0.333333, R 1.73205
-    a perceptron makes at most 27 mistakes
+    a perceptron with a constant feature of 1 makes at most 27 mistakes
     support: 0, 1, 2
     >>> certify(X, [0, 1, 1, 0])
     not separable (4 examples, 2 features; by repeated weights)

@@ -25,7 +25,7 @@ from widemargin.kernels.gram import gram_matrix
 from widemargin.loops.background_compiling import compile_ahead
 from widemargin.parameters import check_choice, check_constant, check_not_negative, seconds_limit
 from widemargin.separability.cascade import decide
-from widemargin.separability.margins import Measured, measure, radius, sharpen
+from widemargin.separability.margins import Measured, at_least_zero, measure, radius, sharpen
 from widemargin.separability.problem import SeparationProblem
 
 #: Sparse examples are copied into a dense array if at least this fraction of their values is not
@@ -175,9 +175,11 @@ def _add_margins(problem: SeparationProblem, found: Certificate, tol: float) -> 
 
     def measured(extended: bool, hint: Evidence | None = None) -> Measured:
         margin = _measure(problem, extended, enough, hint)
-        if found.w is not None and margin.bracket.gap > tol and not found.gram:
-            margin = sharpen(margin, problem.rows, problem.signs, extended, (found.w, found.b))
-        return margin
+        if found.w is None or margin.bracket.gap <= tol:
+            return margin
+        if found.gram:
+            return at_least_zero(margin, (found.w, found.b))
+        return sharpen(margin, problem.rows, problem.signs, extended, (found.w, found.b))
 
     wide = measured(extended=False)
     claims: dict[str, Any] = {"margin": wide.bracket, "margin_evidence": wide.evidence}

@@ -19,7 +19,12 @@ from widemargin.errors import DataError
 from widemargin.kernels.points import points_of
 from widemargin.markup.reprs import brief
 from widemargin.models.kernel import KernelModel, combine
-from widemargin.separability.linear_trainings import hinge_bound, learned_from, trials_of
+from widemargin.separability.linear_trainings import (
+    hinge_bound,
+    learned_from,
+    trials_of,
+    withdraw_refuted,
+)
 
 #: Examples per block when |w| is computed, so that the block of kernel values stays small.
 _BLOCK = 512
@@ -64,11 +69,11 @@ def inspect_kernel_run(
     gamma = bound = None
     if data is not None and data.extended is not None and data.extended.low > 0.0:
         gamma, bound = data.extended, mistake_bound(model.R, data.extended.low)
-    return RunCertificate(
+    found = RunCertificate(
         known.mistakes,
         known.epochs,
         known.no_bound,
-        n=learned_from(len(codes), model.history, drawn),
+        n=learned_from(len(codes), model.history, model.params),
         R=model.R,
         margin=margin,
         extended_margin=margin,
@@ -76,6 +81,7 @@ def inspect_kernel_run(
         bound=None if known.no_bound else bound,
         hinge_bound=None if known.no_bound else hinge_bound(leads, trials, length, model.R),
     )
+    return withdraw_refuted(found)
 
 
 def length_of(model: KernelModel, X: Any) -> float:

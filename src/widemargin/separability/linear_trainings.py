@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from widemargin.certificates.certificate import (
     RunCertificate,
     mistake_bound,
 )
-from widemargin.certificates.theorem import BRANCHED, departure
+from widemargin.certificates.theorem import BRANCHED, OTHERS, departure, foresees
 from widemargin.data.encode.labels import check_label_count, codes_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
@@ -104,11 +106,11 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
     length = math.sqrt(float(np.sum(W**2)))
     one = not known.no_bound and len(W) == 1 and model.mixture is None
     hinge = hinge_bound(leads, trials, length, R) if one else None
-    return RunCertificate(
+    found = RunCertificate(
         known.mistakes,
         known.epochs,
         known.no_bound,
-        n=learned_from(rows.n, model.history, drawn),
+        n=learned_from(rows.n, model.history, model.params),
         R=R,
         margin=margin,
         extended_margin=extended,
@@ -118,6 +120,15 @@ def inspect_run(model: LinearModel, X: Any, y: Any, data: Certificate | None) ->
         progress=progress,
         weighted_mistakes=known.weighted_mistakes,
     )
+    return found if model.mixture is not None else withdraw_refuted(found)
+
+
+def withdraw_refuted(run: RunCertificate) -> RunCertificate:
+    """Return the certificate without its bounds if there were more mistakes than they allow."""
+    bounds = [bound for bound in (run.bound, run.hinge_bound) if bound is not None]
+    if all(run.mistakes <= bound * (1.0 + 1e-9) for bound in bounds):
+        return run
+    return replace(run, no_bound=OTHERS, bound=None, hinge_bound=None, progress=None)
 
 
 def _leads(matrix: Any, constant: float, W: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -169,12 +180,17 @@ def trials_of(rows: np.ndarray | None, n: int, history: History, drawn: bool) ->
     return np.full(n, float(history.mistakes if often else history.epochs_run))
 
 
-def learned_from(n: int, history: History, drawn: bool) -> int | None:
+def learned_from(n: int, history: History, params: Mapping[str, Any]) -> int | None:
     """Return how many of n examples the first epoch learned from: not those held out.
 
-    None if it may have learned from one several times.
+    None if it was not from each as a new one, or if others were left out, such as those of weight
+    0, which may all have the same label.
     """
-    return None if drawn or history.may_repeat(n) else history.examples_per_epoch or n
+    learned = history.examples_per_epoch or n
+    left_out = learned < n and not params.get("validation")
+    if left_out or foresees(params, history.no_bound) or history.may_repeat(n):
+        return None
+    return learned
 
 
 def hinge_bound(leads: np.ndarray, trials: np.ndarray, length: float, R: float) -> float | None:

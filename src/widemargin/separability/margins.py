@@ -168,6 +168,14 @@ def _cap(points: HullPoints, step: HullStep, length: float, free: bool, R: float
     return cap / 2.0 if free else cap
 
 
+def at_least_zero(measured: Measured, known: tuple[np.ndarray, float | Fraction]) -> Measured:
+    """Return a bracket that does not begin below zero, given a hyperplane that separates."""
+    if measured.evidence is None or measured.bracket.low >= 0.0:
+        return measured
+    evidence = measured.evidence._replace(w=known[0], b=known[1])
+    return measured._replace(bracket=Bracket(0.0, measured.bracket.high), evidence=evidence)
+
+
 def sharpen(
     measured: Measured,
     rows: Rows,
@@ -176,13 +184,11 @@ def sharpen(
     known: tuple[np.ndarray, float | Fraction],
 ) -> Measured:
     """Narrow a bracket beyond the precision of floats, given a hyperplane that separates."""
-    low, high = measured.bracket
-    evidence = measured.evidence
-    if evidence is None:
+    found = at_least_zero(measured, known)
+    (low, high), evidence = found.bracket, found.evidence
+    if evidence is None or measured.evidence is None:
         return measured
-    if low < 0.0:
-        low, evidence = 0.0, evidence._replace(w=known[0], b=known[1])
-    measured_one = (measured.evidence.w, measured.evidence.b)  # type: ignore[union-attr]
+    measured_one = (measured.evidence.w, measured.evidence.b)
     candidates = [
         (w, b) for w, b in (known, measured_one) if w.dtype != object and isinstance(b, float)
     ]

@@ -42,7 +42,8 @@ class HardMarginCheck:
             return False
         total = float(np.abs(beta).sum())
         length = math.sqrt(max(0.0, float(beta @ (problem.y - state.errors))))
-        bound = length / (math.sqrt(float(np.max(problem.diagonal))) * max(total, 1e-300))
+        reach = math.sqrt(float(np.max(problem.diagonal))) * total
+        bound = length / reach if reach > 0.0 else 0.0  # without any length there is no margin
         if total > 0.0 and bound < self.doubtful and problem.prove is not None:
             self.doubtful = bound / 10.0
             self.proved = problem.prove(np.argsort(-np.abs(beta), kind="stable"))
@@ -109,10 +110,11 @@ class PairSolver:
 
     def _reason_to_stop(self, dual: float, idle: int) -> str:
         """Return why to stop, or an empty string."""
-        if self.violation <= self.problem.tol:
-            return "converged"
+        # First, because rounding can hide the violations of endlessly growing dual values.
         if self.check.is_hopeless(self.state):
             return "not separable"
+        if self.violation <= self.problem.tol:
+            return "converged"
         tired = self.steps > max(_MOST_STEPS, _STEPS_PER_EXAMPLE * self.problem.n)
         if tired or idle > _IDLE_ROUNDS or not math.isfinite(dual):
             return "no progress"

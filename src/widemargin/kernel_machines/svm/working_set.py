@@ -103,7 +103,7 @@ class WorkingSet:
             self._down,
         )
         up, down = self._up[:ups].astype(np.int64), self._down[:downs].astype(np.int64)
-        few = min(self.joining, self.most // 4)
+        few = max(1, min(self.joining, self.most // 4))
         return np.union1d(
             _largest(up, state.errors[up], few), _largest(down, -state.errors[down], few)
         )

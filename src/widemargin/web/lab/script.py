@@ -93,6 +93,8 @@ def _certified(choice: LearnerChoice) -> str:
         return f"certify(X, y, bias={params.get('fit_intercept', True)!r})"
     names = ("kernel", "degree", "gamma", "coef0")
     arguments = ", ".join(f"{name}={_value(params[name])}" for name in names if name in params)
+    if choice.learner.kind == "kernel svm":
+        arguments += ", bias=True"
     return f"certify(X, y, {arguments})"
 
 

@@ -261,7 +261,7 @@ def _kernel_svm(
     scores = scores.reshape(len(places), -1)
     found = model.certificate
     assert found is not None
-    data = certified(placed, False, model.kernel, seconds=watch.patience)
+    data = certified(placed, True, model.kernel, seconds=watch.patience)
     return {
         "support": model.support.index.tolist(),
         "alpha": np.abs(model.coef).max(axis=1).tolist(),

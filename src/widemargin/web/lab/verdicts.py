@@ -27,7 +27,7 @@ def certified(
     """
     if len(placed.present) < 2:
         return None
-    how: dict[str, Any] = {"bias": bias} if kernel is None else {"kernel": kernel}
+    how: dict[str, Any] = {"bias": bias, "kernel": kernel}
     if not measured:
         how["tol"] = None
     return certify_examples(placed.X, placed.codes, max_seconds=seconds, **how)

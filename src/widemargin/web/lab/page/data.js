@@ -106,19 +106,23 @@ export function tellVerdict(verdict, labels) {
   more.replaceChildren(...lines.map((words) => element("p", {}, words)));
 }
 
+const several = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
 function wordsOf(one, short) {
   if (one.verdict === "separable") {
     const found = [one.margin ? `margin ${figure(one.margin[0], 5)}` : "separable"];
     if (!short) {
       if (one.constant && one.extended) found.push(`extended margin γ = ${figure(one.extended[0])}, R = ${figure(one.R)}`);
-      if (one.bound !== null) found.push(`a perceptron makes at most ${Math.floor(one.bound)} mistakes`);
-      found.push(`${one.support.length} points determine the margin`);
+      if (one.bound !== null) found.push(`a perceptron${one.constant ? "" : " without bias"} makes at most ${several(Math.floor(one.bound), "mistake")}`);
+      const held = one.support.length;
+      found.push(`${several(held, "point")} determine${held === 1 ? "s" : ""} the margin`);
     }
     return found;
   }
   if (one.verdict === "not separable") {
     const told = one.examples.map((i, e) => `${i + 1} (${one.fractions[e].length < 12 ? one.fractions[e] : figure(one.shares[e], 3)})`);
-    return short ? ["not separable"] : [`the hulls of the classes meet: points ${told.join(", ")}`, `found by: ${one.found_by}`];
+    const proof = one.constant ? "the hulls of the classes meet" : "with one class negated, the hull contains the origin";
+    return short ? ["not separable"] : [`${proof}: points ${told.join(", ")}`, `found by: ${one.found_by}`];
   }
   return ["undecided within the time allowed"];
 }

@@ -89,7 +89,8 @@ function drawBound(ctx, plane, bound) {
   drawWidth(ctx, plane, drawn, -long, "γ", c.accent, 0.9);
 }
 
-/** Draw the convex combinations of examples of both classes, which meet in one point. */
+/** Draw the convex combinations of examples of both classes, which meet in one point. Without a bias
+ * they lie on one ray from the origin, so that every line through it has both on the same side. */
 function drawMeeting(ctx, plane, one, points) {
   const c = colours(), sums = new Map();
   one.examples.forEach((i, e) => {
@@ -108,6 +109,17 @@ function drawMeeting(ctx, plane, one, points) {
     ctx.stroke();
     drawText(ctx, share(one, e), (plane.x(x) + plane.x(u)) / 2 + 5, (plane.y(y) + plane.y(v)) / 2 - 6, c.classes[code % 8], { size: 11 });
   });
+  if (!one.constant) {
+    const [u, v] = [...centres.values()].reduce((far, at) => Math.hypot(...at) > Math.hypot(...far) ? at : far);
+    ctx.strokeStyle = c.bad;
+    ctx.lineWidth = 1.3;
+    ctx.setLineDash([2, 4]);
+    ctx.beginPath();
+    ctx.moveTo(plane.x(0), plane.y(0));
+    ctx.lineTo(plane.x(u), plane.y(v));
+    ctx.stroke();
+    ctx.setLineDash([]);
+  }
   ctx.fillStyle = c.bad;
   for (const [u, v] of centres.values()) {
     const [x, y] = [plane.x(u), plane.y(v)];

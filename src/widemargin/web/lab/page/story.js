@@ -10,7 +10,7 @@ const STOPPED = {
   deadline: "the time limit was reached",
   "gap reached": "the duality gap is closed",
   converged: "no example violates the optimality conditions any more",
-  "not separable": "no line separates the classes",
+  "not separable": "no separator was found",
   "no progress": "floating point allows no further progress",
 };
 export const whyStopped = (reason) => STOPPED[reason] ?? reason;
@@ -88,7 +88,7 @@ function ofPass(training, p) {
 /** The objective, and its largest possible distance from the optimum. */
 function worth({ primal, gap }) {
   if (primal === null) return "no separator yet.";
-  return `objective ${figure(primal, 5)}, at most ${figure(100 * gap, 2)} % above the optimum.`;
+  return `objective ${figure(primal, 5)}; the optimum is at most ${figure(100 * gap, 2)} % lower.`;
 }
 
 function ofSolution(training) {
@@ -116,7 +116,7 @@ export function facts(training, p, labels) {
       const times = training.two ? "" : "2 ";
       found.push([`${times}(R/γ)²`, `${figure(known.bound, 4)}, with R = ${figure(known.R)} and γ = ${figure(known.gamma[0])}`]);
     }
-    else if (known.hinge_bound !== null) found.push(["bound", `${figure(known.hinge_bound, 4)}, from the hinge loss of the last weights`]);
+    else if (known.hinge_bound !== null) found.push(["bound", `${figure(known.hinge_bound, 4)}, from the hinge loss of the averaged weights`]);
   }
   if (!training.linear && training.run.certificate) {
     const { verdict, margin } = training.run.certificate;
@@ -135,9 +135,20 @@ export function notices(training) {
     const [first, last, proof] = run.cycle;
     const where = first === 0 ? "at the start" : `after epoch ${first}`;
     found.push([`A cycle: the weights after epoch ${last} are the same as ${where}, so it repeats forever.` +
-      (proof ? " As every sum was exact, this proves that no line separates the classes." : ""), ""]);
+      (proof ? ` As every sum was exact, this proves that ${noneSeparates(training)}.` : ""), ""]);
   }
   if (run.advice) found.push([run.advice[0].toUpperCase() + run.advice.slice(1), "mild"]);
-  if (run.separates === false) found.push(["No line separates the classes: a hard margin does not exist. Choose a soft one.", ""]);
+  if (run.separates === false) {
+    const proved = training.two && run.certificate?.verdict === "not separable";
+    const why = proved ? "No line separates the classes: a hard margin does not exist."
+      : training.two ? "No separator was found: if there is one, its margin is tiny." : "Some class was not separated from the rest.";
+    found.push([`${why} Choose a soft margin.`, ""]);
+  }
   return found;
+}
+
+/** What it means that corrections add up to zero. */
+function noneSeparates(training) {
+  if (!training.two) return "no weights put every point on the right side";
+  return training.run.constant ? "no line separates the classes" : "no line through the origin separates the classes";
 }
