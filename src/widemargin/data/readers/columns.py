@@ -19,6 +19,8 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 #: Default names of the label column, in order of preference; without them, the last column.
 LABEL_NAMES = ("label", "class", "target", "y")
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+#: What may stand for true and false where a model needs booleans.
+ONE, ZERO = ("1", "1.0"), ("0", "0.0")
 BLANKS = " \t"
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
@@ -181,6 +183,11 @@ class TableOptions:
             )
         if self.decimal not in (".", ","):
             raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
+
+    @property
+    def converts(self) -> bool:
+        """Whether cells of other types are converted: what the columns hold is decided already."""
+        return self.schema is not None
 
     @property
     def is_told(self) -> bool:

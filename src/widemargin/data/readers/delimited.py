@@ -16,7 +16,9 @@ from widemargin.data.readers.columns import (
     FALSE,
     FIRST,
     NUMBER,
+    ONE,
     TRUE,
+    ZERO,
     CellError,
     TableOptions,
     TableSchema,
@@ -86,7 +88,7 @@ class Delimited(RecordReader):
         self.delimiter = delimiter
         self.options = options
         self.missing, self.decimal = frozenset(options.missing_values), options.decimal
-        self.written = self.missing, self.decimal
+        self.written = self.missing, self.decimal, options.converts
         self.quoting = quoting if options.quote is None else options.quote
         self.names: list[str] = []
         self.header = False
@@ -230,6 +232,7 @@ class Delimited(RecordReader):
         if self.quoting and b'"' in data and not self._arrow_agrees(data):
             return None
         types = {"number": pa.float64(), "boolean": pa.bool_()}
+        converts = self.options.converts
 
         def blank(values: Sequence[str]) -> list[str]:
             return [*values, *(" " + value for value in values)]
@@ -249,8 +252,8 @@ class Delimited(RecordReader):
                     include_columns=list(kinds),
                     column_types={n: types.get(k, pa.string()) for n, k in kinds.items()},
                     null_values=blank(self.options.missing_values),
-                    true_values=blank(TRUE),
-                    false_values=blank(FALSE),
+                    true_values=blank(TRUE + ONE if converts else TRUE),
+                    false_values=blank(FALSE + ZERO if converts else FALSE),
                     strings_can_be_null=False,
                     decimal_point=self.decimal,
                 ),
