@@ -253,6 +253,20 @@ def test_objects_across_lines_are_refused_though_arrow_reads_them():
         ({"label": "c"}, "f: no column 'c' (columns found: 'a', 'b', 'label')"),
         ({"label": 3}, "f: no column 3, counted from 0 (columns found: 'a', 'b', 'label')"),
         ({"drop": ["z"]}, "f: no column 'z' (columns found: 'a', 'b', 'label')"),
+        (
+            {"columns": ["a"], "categories": ["b"]},
+            "f: column 'b' is declared a category, but is not a"
+            " feature: name it as a column to use, too",
+        ),
+        (
+            {"text": ["b"], "categories": ["a"]},
+            "f: column 'a' is declared a category, but is not a"
+            " feature: name it as a column to use, too",
+        ),
+        (
+            {"categories": ["label"]},
+            "f: column 'label' is declared a category, but is not a feature",
+        ),
         ({"text": ["b"], "label": "b"}, "f: column 'b' cannot be both the label and a text"),
         ({"drop": [0, 1]}, "f: no column left to learn from (columns found: 'a', 'b', 'label')"),
     ],

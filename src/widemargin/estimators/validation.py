@@ -84,6 +84,13 @@ def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
         raise
 
 
+def as_matrix(x: Any) -> Any:
+    """One example as a matrix with one row; a row of a pandas data frame keeps its names."""
+    if hasattr(x, "tocsr") or hasattr(x, "columns"):
+        return x
+    return x.to_frame().T if hasattr(x, "to_frame") and hasattr(x, "iloc") else np.atleast_2d(x)
+
+
 def are_documents(X: Any) -> bool:
     """Whether this is a list or an array of strings."""
     if isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and X.ndim == 1):

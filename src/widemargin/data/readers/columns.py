@@ -273,6 +273,12 @@ def choose(
         raise DataError(
             f"{source}: no column left to learn from (columns found: {_listed(names)}){asked}"
         )
+    idle = [name for name in categories if name not in features]
+    if idle:
+        also = "" if idle[0] in (label, weight, *drop) else ": name it as a column to use, too"
+        raise DataError(
+            f"{source}: column {idle[0]!r} is declared a category, but is not a feature{also}"
+        )
     return ChosenColumns(
         (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight
     )
