@@ -174,7 +174,10 @@ BAD_JSONL = [
 ]  # fmt: skip
 BAD_TSV = [
     (b"1\tx\tp\n2\ty\n", "f:2: 2 cells, expected 3"),
-    (b'1\t"x\tp\n2\t"y\ty"\tq\n', "f:2: 4 cells, expected 3"),
+    (
+        b'1\t"x\tp\n2\t"y\ty"\tq\n',
+        "f:2: 4 cells, expected 3; if quoted cells hold tabs or line ends, give the format csv",
+    ),
 ]
 
 
@@ -442,12 +445,42 @@ def test_tabs_part_cells_that_hold_quotes(table, size):
         pairs = zip(row, columns, strict=True)
         lines.append("\t".join([*(as_text(v, kind, "?") for v, (_, kind) in pairs), str(label)]))
     content = "\n".join(lines).encode()
-    chunks, _ = read(content, "tsv", size, header=True, **settings_of(table))
+    chunks, _ = read(content, "tsv", size, header=True, quote=False, **settings_of(table))
     assert examples(chunks)[:2] == expected(table)
     quoted, _ = read(
         as_csv(table, "?", "\t"), "tsv", size, header=True, quote=True, **settings_of(table)
     )
     assert examples(quoted)[:2] == expected(table)
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC, csv.QUOTE_ALL])
+@pytest.mark.parametrize("size", [1, 1 << 24])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_quoted_cells_of_tsv_are_what_other_programs_wrote(quoting, size, ending):
+    cells = ['the "Hague"', '5" screw', '"', '""', '"a" or "b"', "New York, NY", "plain", '"whole"']
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink, delimiter="\t", lineterminator=ending, quoting=quoting)
+    writer.writerow(["size", "kind", "label"])
+    writer.writerows([1.5 * i, cell, f"it's {cell}"] for i, cell in enumerate(cells))
+    chunks, _ = read(sink.getvalue().encode(), "tsv", size)
+    rows, labels, _ = examples(chunks)
+    assert rows == [{"size": 1.5 * i, "kind": cell} for i, cell in enumerate(cells)]
+    assert labels == [f"it's {cell}" for cell in cells]
+
+
+@pytest.mark.parametrize("size", [1, 1 << 24])
+def test_other_quotes_of_tsv_are_quotes(size):
+    cells = [
+        '5" screw',
+        '"open',
+        'closed"',
+        'say "hi" now',
+        '"one" and "two"',
+        '"odd"" quotes" here',
+    ]
+    content = "kind\tlabel\n" + "".join(f"{cell}\t{i}\n" for i, cell in enumerate(cells))
+    chunks, _ = read(content.encode(), "tsv", size)
+    assert [row["kind"] for row in examples(chunks)[0]] == cells
 
 
 def naive_records(text):

@@ -141,7 +141,8 @@ class TableOptions:
     decimal : "." or ","
         The decimal separator (CSV, TSV).
     quote : bool or None
-        Whether cells may be in double quotes. None: yes in CSV, no in TSV.
+        Whether cells may be in double quotes. None: yes in CSV; in TSV yes, but such a cell cannot
+        hold a tab or a line end.
     missing_values : tuple of str
         Cells that stand for a missing value, in columns other than texts.
     skip_bad : int
