@@ -398,6 +398,7 @@ FOREIGN = [
         "max_iter",
         "give it to the learner: TextClassifier(LinearSVM(epochs=...))",
     ),
+    (wm.TableClassifier, "C", "give it to the learner: TableClassifier(LinearSVM(C=...))"),
     (
         wm.TableClassifier,
         "eta0",
@@ -432,6 +433,15 @@ def test_signatures_stay_explicit(kind):
     assert found.parameters.keys() == inspect.signature(kind.__init__).parameters.keys() - {"self"}
     kinds = {parameter.kind for parameter in found.parameters.values()}
     assert kinds <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+
+
+def test_a_default_has_no_parameters_to_set():
+    assert refusal(wm.TextClassifier().set_params, learner__C=1) == (
+        "learner__C sets a parameter of the learner, but learner=None: give one, as in"
+        " TextClassifier(LinearSVM())"
+    )
+    text = wm.TextClassifier().set_params(learner__C=3, learner=wm.LinearSVM())
+    assert text.learner.C == 3
 
 
 def test_parts_answer_for_themselves():

@@ -319,6 +319,8 @@ class NamedParameters:
 
     #: The learners that an estimator may have as its parameter `learner`, the default first.
     _learners: ClassVar[tuple[type, ...]] = ()
+    #: The parameters that have no effect unless another parameter is set, too.
+    _conditional: ClassVar[tuple[str, ...]] = ()
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
         """Make an estimator; unknown parameters are rejected."""
@@ -331,9 +333,16 @@ class NamedParameters:
     def set_params(self, **params: Any) -> Self:
         """Change parameters; names such as `learner__epochs` change those of a part."""
         for name in params:
-            said = _unknown(type(self), name.partition("__")[0])
+            whole, nested, _ = name.partition("__")
+            said = _unknown(type(self), whole)
             if said:
                 raise ValueError(said)
+            if nested and self._learners and params.get(whole, getattr(self, whole)) is None:
+                kind, learner = type(self).__name__, self._learners[0].__name__
+                raise ValueError(
+                    f"{name} sets a parameter of the {whole}, but {whole}=None: give one, as in"
+                    f" {kind}({learner}())"
+                )
         super().set_params(**params)  # type: ignore[misc]
         return self
 
@@ -505,7 +514,7 @@ def _suggestion(
     for learner in learners:
         its = _parameters_of(learner)[0]
         theirs = name if name in its else _our_name(name, its)
-        if theirs:
+        if theirs and theirs not in getattr(learner, "_conditional", ()):
             example = theirs if "=" in theirs else f"{theirs}=..."
             return f"{said}; give it to the learner: {where}({learner.__name__}({example}))"
     if name in _OTHERWISE:

@@ -5,6 +5,7 @@ import math
 import re
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 import widemargin
-from widemargin import DataError, Perceptron, compare
+from widemargin import DataError, HashedText, Perceptron, compare
 from widemargin.cli.learners import LEARNERS
 from widemargin.comparison import Comparison, Entry
 from widemargin.comparison.contenders import choose, kernel_seconds
@@ -216,6 +217,17 @@ def test_sparse_rows_texts_and_several_classes():
     assert found.features == 2**22
     assert found.best.accuracy == 1.0
     assert found.classes == ["+", "-", "0"]
+
+
+def test_logistic_regression_has_no_weights_for_empty_columns():
+    texts = [f"{word} number {i}" for i in range(12) for word in ("good", "bad", "middling")]
+    X, y = HashedText().fit_transform(texts), ["+", "-", "0"] * 12
+    tracemalloc.start()
+    found = compare(X, y, learners=["logistic regression"], folds=3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6  # the weights of three classes in 2^22 columns alone take 100 MB
+    assert (found.features, found.best.accuracy) == (2**22, 1.0)
 
 
 def test_errors_say_what_is_wrong(data):

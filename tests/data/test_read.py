@@ -116,7 +116,12 @@ BAD_SVMLIGHT = [
         " in Python, from a list of sets)",
     ),
     (b"1_0 1:1", 2, "expected a blank after the label, found '_0'"),
-    (b"1:1 2:1", 2, "expected a blank after the label, found ':1'"),
+    (
+        b"1:1 2:1",
+        2,
+        "expected a blank after the label, found ':1' (every row begins with a label; to predict,"
+        " it may be any number, such as 0)",
+    ),
     (b"spam 1:1", 1, "expected a number as label, found 'spam'"),
     (b"qid:1 1:1", 1, "expected a number as label, found 'qid:1'"),
     (b"__label__1 1:1", 1, "expected a number as label, found '__label__1'"),
@@ -887,6 +892,10 @@ def test_formats_that_do_not_do():
         format_of("a", b"some words\nmore words\n")
     with pytest.raises(ValueError, match="format='svm' is unknown; did you mean 'svmlight'"):
         ReadOptions(format="svm")
+
+
+def test_a_model_of_one_format_reads_it_whatever_the_first_lines_look_like():
+    assert format_of("-", b"? 1:1\n? 2:1\n", ("svmlight",)) == "svmlight"
 
 
 @pytest.mark.parametrize("block", [1, 1 << 20])

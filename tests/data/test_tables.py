@@ -121,7 +121,7 @@ BAD_JSONL = [
      "f:2:6: key 'a': 1" + "0" * 35 + "...0 is not a finite number"),
     (b'{"a":1,"label":0}\n{"a":1' + b"0" * 5000 + b',"label":1}\n',
      "f:2:6: key 'a': a number with too many digits"),
-    (b'{"a":1,"label":0}\n{"a":NaN,"label":1}\n', "f:2:6: key 'a': NaN is not a finite number"),
+    (b'{"a":1,"label":0}\n{"a":2,"label":NaN}\n', "f:2:16: column 'label': the label is missing"),
     (b'{"a":1,"label":0}\n{"a":-Infinity,"label":1}\n',
      "f:2:6: key 'a': -Infinity is not a finite number"),
     (b'{"a":1,"label":0}\n{"a":"x","label":1}\n', "f:2:6: key 'a': expected a number, found 'x'"),
@@ -174,7 +174,10 @@ BAD_JSONL = [
 ]  # fmt: skip
 BAD_TSV = [
     (b"1\tx\tp\n2\ty\n", "f:2: 2 cells, expected 3"),
-    (b'1\t"x\tp\n2\t"y\ty"\tq\n', "f:2: 4 cells, expected 3"),
+    (
+        b'1\t"x\tp\n2\t"y\ty"\tq\n',
+        "f:2: 4 cells, expected 3; if quoted cells hold tabs or line ends, give the format csv",
+    ),
 ]
 
 
@@ -196,7 +199,7 @@ def test_bad_input_is_refused_with_its_place(form, content, message, chunk_bytes
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"a": pa.array([1.0, math.nan])}, "f:2: column 'a': nan is not a finite number"),
+        ({"a": pa.array([1.0, math.inf])}, "f:2: column 'a': inf is not a finite number"),
         ({"a": pa.array([-math.inf, 1.0])}, "f:1: column 'a': -inf is not a finite number"),
         ({"a": pa.array(["x", "y\0"])}, "f:2: column 'a': a NUL character"),
         ({"a": pa.array([b"x", b"\xff"]).cast(pa.string(), safe=False)},
@@ -253,6 +256,20 @@ def test_objects_across_lines_are_refused_though_arrow_reads_them():
         ({"label": "c"}, "f: no column 'c' (columns found: 'a', 'b', 'label')"),
         ({"label": 3}, "f: no column 3, counted from 0 (columns found: 'a', 'b', 'label')"),
         ({"drop": ["z"]}, "f: no column 'z' (columns found: 'a', 'b', 'label')"),
+        (
+            {"columns": ["a"], "categories": ["b"]},
+            "f: column 'b' is declared a category, but is not a"
+            " feature: name it as a column to use, too",
+        ),
+        (
+            {"text": ["b"], "categories": ["a"]},
+            "f: column 'a' is declared a category, but is not a"
+            " feature: name it as a column to use, too",
+        ),
+        (
+            {"categories": ["label"]},
+            "f: column 'label' is declared a category, but is not a feature",
+        ),
         ({"text": ["b"], "label": "b"}, "f: column 'b' cannot be both the label and a text"),
         ({"drop": [0, 1]}, "f: no column left to learn from (columns found: 'a', 'b', 'label')"),
     ],
@@ -428,12 +445,42 @@ def test_tabs_part_cells_that_hold_quotes(table, size):
         pairs = zip(row, columns, strict=True)
         lines.append("\t".join([*(as_text(v, kind, "?") for v, (_, kind) in pairs), str(label)]))
     content = "\n".join(lines).encode()
-    chunks, _ = read(content, "tsv", size, header=True, **settings_of(table))
+    chunks, _ = read(content, "tsv", size, header=True, quote=False, **settings_of(table))
     assert examples(chunks)[:2] == expected(table)
     quoted, _ = read(
         as_csv(table, "?", "\t"), "tsv", size, header=True, quote=True, **settings_of(table)
     )
     assert examples(quoted)[:2] == expected(table)
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC, csv.QUOTE_ALL])
+@pytest.mark.parametrize("size", [1, 1 << 24])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_quoted_cells_of_tsv_are_what_other_programs_wrote(quoting, size, ending):
+    cells = ['the "Hague"', '5" screw', '"', '""', '"a" or "b"', "New York, NY", "plain", '"whole"']
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink, delimiter="\t", lineterminator=ending, quoting=quoting)
+    writer.writerow(["size", "kind", "label"])
+    writer.writerows([1.5 * i, cell, f"it's {cell}"] for i, cell in enumerate(cells))
+    chunks, _ = read(sink.getvalue().encode(), "tsv", size)
+    rows, labels, _ = examples(chunks)
+    assert rows == [{"size": 1.5 * i, "kind": cell} for i, cell in enumerate(cells)]
+    assert labels == [f"it's {cell}" for cell in cells]
+
+
+@pytest.mark.parametrize("size", [1, 1 << 24])
+def test_other_quotes_of_tsv_are_quotes(size):
+    cells = [
+        '5" screw',
+        '"open',
+        'closed"',
+        'say "hi" now',
+        '"one" and "two"',
+        '"odd"" quotes" here',
+    ]
+    content = "kind\tlabel\n" + "".join(f"{cell}\t{i}\n" for i, cell in enumerate(cells))
+    chunks, _ = read(content.encode(), "tsv", size)
+    assert [row["kind"] for row in examples(chunks)[0]] == cells
 
 
 def naive_records(text):

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import (
     HashedText,
+    KernelSVM,
     LinearSVM,
     OnlineLogistic,
     Parser,
@@ -130,6 +131,16 @@ def test_frames_give_their_names_to_the_explanation(kind):
     assert learner.feature_names_in_.tolist() == names
     explained = learner.explain(frame.iloc[:1] if kind is pd.DataFrame else frame[:1])
     assert {reason.feature for reason in explained.reasons} <= {*names, "(bias)"}
+
+
+@pytest.mark.parametrize("learner", [Perceptron(random_state=0), KernelSVM()])
+@pytest.mark.filterwarnings("error")
+def test_a_row_of_a_frame_is_explained_by_its_names(learner):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    learner.fit(X, y)
+    assert str(learner.explain(X.iloc[3])) == str(learner.explain(X.iloc[[3]]))
+    with pytest.raises(ValueError, match="feature names"):
+        learner.explain(X.iloc[3].rename({"petal width (cm)": "width"}))
 
 
 def test_an_explanation_adds_up_to_the_lead_and_names_the_mistakes(digits):

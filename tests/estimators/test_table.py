@@ -1,5 +1,7 @@
 """TableClassifier: tables from data frames and files, in Python and in the shell."""
 
+import json
+import math
 import pickle
 
 import numpy as np
@@ -214,6 +216,75 @@ def test_whole_numbers_stand_for_categories_of_the_same_digits(tmp_path):
     for form in (table, table.astype({"zip": float}), table.astype({"zip": str})):
         assert clf.score(form) == read.score(form) == 1.0
     assert clf.encoder_.unseen == read.encoder_.unseen == 0
+
+
+FORMS = ("csv", "jsonl", "parquet")
+
+
+def write(frame, path):
+    """Write a frame as CSV, JSON lines or Parquet."""
+    form = path.rsplit(".", 1)[1]
+    if form == "csv":
+        frame.write_csv(path)
+    elif form == "jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"owner": [1, 0, 1]},
+        {"owner": [1.0, None, 0.0]},
+        {"hours": [True, False, None]},
+        {"code": [3, 1, 2]},
+        {"owner": [0, 1, 0], "hours": [None, False, True], "code": [2, None, 7]},
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_cells_of_other_types_mean_the_same_in_frames_and_files(form, changed, tmp_path):
+    table = {
+        "owner": [True, False, True, False, True],
+        "hours": [40.0, 1.0, 0.0, None, 1.5],
+        "code": ["1", "2", "3", "1", None],
+        "pay": ["much", "little", "much", "little", "little"],
+    }
+    model = wm.TableClassifier(random_state=0).fit(pl.DataFrame(table), "pay")
+    new = pl.DataFrame({**{name: cells[:3] for name, cells in table.items()}, **changed})
+    path = write(new, str(tmp_path / f"new.{form}"))
+    wanted = model.decision_function(new)
+    np.testing.assert_array_equal(model.decision_function(path), wanted)
+    # In a large file, too, where blocks are not read cell by cell.
+    write(pl.concat([new] * 100), path)
+    np.testing.assert_array_equal(model.decision_function(path), np.tile(wanted, 100))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_can_be_declared_categories_in_every_format(form, tmp_path):
+    table = pl.DataFrame({"code": [3, 1, 2, None] * 50, "y": ["a", "b", "a", "b"] * 50})
+    path = write(table, str(tmp_path / f"table.{form}"))
+    frame, file = (
+        wm.TableClassifier(categories=["code"], random_state=0).fit(X, "y") for X in (table, path)
+    )
+    assert [file.encoder_.feature_name(j) for j in range(3)] == ["code=3", "code=1", "code=2"]
+    np.testing.assert_array_equal(file.learner_.coef_, frame.learner_.coef_)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nan_in_a_table_is_a_missing_cell(form, tmp_path):
+    table = pl.DataFrame({"a": [1.0, math.nan, 3.0, None], "y": ["p", "q", "p", "q"]})
+    path = str(tmp_path / f"t.{form}")
+    if form == "jsonl":  # as Python's json module writes it
+        lines = (json.dumps(row) + "\n" for row in table.to_dicts())
+        (tmp_path / "t.jsonl").write_text("".join(lines))
+    else:
+        write(table, path)
+    model = wm.TableClassifier(random_state=0).fit(path, "y")
+    np.testing.assert_array_equal(
+        model.learner_.coef_, wm.TableClassifier(random_state=0).fit(table, "y").learner_.coef_
+    )
 
 
 @pytest.mark.parametrize(

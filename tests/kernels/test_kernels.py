@@ -6,6 +6,7 @@ Tests named after an item of the lectures are listed in `docs/lectures.md`.
 # ruff: noqa: N802 - tests carry the numbers of the items
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -151,6 +152,35 @@ def test_columns_of_zeros_change_no_value(kernel, form, seed, used):
         np.testing.assert_array_equal(kept.squares, b.squares[some])
         # These products are exact in any order, so the values are the same to the bit.
         np.testing.assert_array_equal(block(kernel, a.narrow, kept), whole[:, some])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_empty_columns_of_hashed_rows_take_neither_time_nor_memory(dtype):
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, 60, (90, 4))  # some columns occur twice in a row, some not at all
+    A, B = (
+        scipy.sparse.csr_matrix(
+            (rng.normal(size=4 * n).astype(dtype), some.ravel(), np.arange(0, 4 * n + 1, 4)),
+            shape=(n, 60),
+        )
+        for n, some in ((40, places[:40]), (50, places[40:]))
+    )
+    hashed = np.sort(rng.choice(1 << 24, 60, replace=False))
+    wide = [
+        scipy.sparse.csr_matrix((M.data, hashed[M.indices], M.indptr), shape=(M.shape[0], 1 << 24))
+        for M in (A, B)
+    ]
+    linear = make_kernel("linear")
+    first, second = (points_of(linear, M) for M in wide)
+    assert not first.is_dense
+    tracemalloc.start()
+    found = block(linear, first, second)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
+    np.testing.assert_allclose(found, A.toarray() @ B.toarray().T, rtol=1e-5, atol=1e-6)
+    apart = points_of(linear, wide[1][:, ::-1].tocsr())
+    assert not np.any(block(linear, first, apart))
 
 
 def test_columns_are_left_out_only_if_it_pays():

@@ -39,12 +39,15 @@ class Contender:
         Why the learner is left out; empty if it takes part.
     note : str
         A remark on its results.
+    weighs_every_column : bool
+        Whether it takes time and memory for columns without values, too.
     """
 
     name: str
     make: Callable[[], Any] | None
     left_out: str = ""
     note: str = ""
+    weighs_every_column: bool = False
 
 
 def contenders(C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
@@ -76,7 +79,15 @@ def contenders(C: float, epochs: int, seed: int | None) -> dict[str, Contender]:
         "kernel SVM": lambda: KernelSVM(C=C, progress=False),
     }
     notes = {"voted perceptron": "predicts on all cores"}
-    return {name: Contender(name, make, note=notes.get(name, "")) for name, make in makers.items()}
+    return {
+        name: Contender(
+            name,
+            make,
+            note=notes.get(name, ""),
+            weighs_every_column=name == "logistic regression",
+        )
+        for name, make in makers.items()
+    }
 
 
 def kernel_seconds(X: Any, trainings: int) -> float:

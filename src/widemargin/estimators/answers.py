@@ -13,7 +13,7 @@ from widemargin.estimators.multilabel import (
     refuse_several_labels,
     restore_multilabel,
 )
-from widemargin.estimators.validation import is_valid, validate_data
+from widemargin.estimators.validation import as_matrix, is_valid, validate_data
 from widemargin.models.explanation import Explanation
 from widemargin.models.linear import LinearModel
 from widemargin.models.multilabel import MultilabelModel
@@ -59,9 +59,7 @@ class LinearAnswers(FittedClassifier):
         If the mistake log was kept, also the rows whose mistakes produced their weights.
         """
         refuse_several_labels(self, "explain")
-        if not (hasattr(x, "tocsr") or hasattr(x, "columns")):
-            x = np.atleast_2d(x)
-        return self._fitted().explain(self._rows_to_ask(x), top)
+        return self._fitted().explain(self._rows_to_ask(as_matrix(x)), top)
 
     def equation(self, digits: int = 4) -> str:
         """Return the boundary between two classes as an equation w.x + b = 0.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from widemargin.data.encode.labels import check_labels
 from widemargin.data.rows import Rows
 from widemargin.estimators.fitted import FittedClassifier
-from widemargin.estimators.validation import validate_data, validate_labels
+from widemargin.estimators.validation import as_matrix, validate_data, validate_labels
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.points import len_of
 from widemargin.models.explanation import Explanation
@@ -52,11 +52,8 @@ class KernelAnswers(FittedClassifier):
         top : int or None
             Maximum number of rows to return, the most influential first; None for all.
         """
-        if self._fitted().kernel.on_objects and not hasattr(x, "ndim"):
-            x = [x]
-        elif not (hasattr(x, "tocsr") or hasattr(x, "columns")):
-            x = np.atleast_2d(x)
-        return self._fitted().explain(self._to_ask(x), top)
+        is_object = self._fitted().kernel.on_objects and not hasattr(x, "ndim")
+        return self._fitted().explain(self._to_ask([x] if is_object else as_matrix(x)), top)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to one file; `widemargin.load` reads it back.

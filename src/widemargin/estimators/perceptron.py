@@ -105,6 +105,7 @@ class Perceptron(OnlineLearner):
     """
 
     _rules = RULES
+    _conditional = ("C", "target")  # on the rule
 
     rule: str = "perceptron"
     eta: Eta = 1.0

@@ -134,6 +134,13 @@ def adopt_new_names(estimator: Any, X: Any) -> None:
         estimator.feature_names_in_ = names
 
 
+def as_matrix(x: Any) -> Any:
+    """One example as a matrix with one row; a row of a pandas data frame keeps its names."""
+    if hasattr(x, "tocsr") or hasattr(x, "columns"):
+        return x
+    return x.to_frame().T if hasattr(x, "to_frame") and hasattr(x, "iloc") else np.atleast_2d(x)
+
+
 def are_documents(X: Any) -> bool:
     """Whether this is a list or an array of strings."""
     if isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and X.ndim == 1):

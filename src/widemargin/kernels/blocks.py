@@ -255,12 +255,29 @@ def _sparse_products(A: Points, B: Points) -> np.ndarray:
     """Products of very sparse rows with any other rows, a few of the others at a time."""
     assert A.rows is not None
     assert B.rows is not None
-    left = A.rows.to_matrix()
+    left, right = A.rows.to_matrix(), B.rows.to_matrix()
+    if B.rows.is_sparse and right.shape[1] > right.nnz:
+        left, right = _in_columns_of(right, left)
     found = np.empty((A.n, B.n), np.promote_types(A.dtype, B.dtype))
-    step = max(1, _PIECE_BYTES // (B.rows.width * B.rows.dtype.itemsize))
-    right = B.rows.to_matrix()
+    step = max(1, _PIECE_BYTES // max(1, right.shape[1] * B.rows.dtype.itemsize))
     for begin in range(0, B.n, step):
         piece = right[begin : begin + step]
         columns = piece.T.toarray() if B.rows.is_sparse else np.ascontiguousarray(piece.T)
         found[:, begin : begin + step] = left @ columns
     return found
+
+
+def _in_columns_of(right: Any, left: Any) -> tuple[Any, Any]:
+    """Two CSR matrices (`left` first) in the columns that occur in `right`; products are the same.
+
+    Hashed rows have millions of columns, most of which are empty.
+    """
+    from scipy.sparse import csr_matrix
+
+    used = np.unique(right.indices)
+    places = np.searchsorted(used, left.indices)
+    kept = np.append(used, -1)[places] == left.indices
+    starts = np.concatenate([[0], np.cumsum(kept)])[left.indptr]
+    narrow = csr_matrix((left.data[kept], places[kept], starts), (left.shape[0], len(used)))
+    among = np.searchsorted(used, right.indices)
+    return narrow, csr_matrix((right.data, among, right.indptr), (right.shape[0], len(used)))

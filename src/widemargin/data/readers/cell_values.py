@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from widemargin.data.readers.columns import BLANKS, ENDLESS, FALSE, NUMBER, TRUE, CellError
+from widemargin.data.readers.columns import (
+    BLANKS,
+    ENDLESS,
+    FALSE,
+    NUMBER,
+    ONE,
+    TRUE,
+    ZERO,
+    CellError,
+)
 
 _NUMBER, _ENDLESS = re.compile(NUMBER), re.compile(ENDLESS)
 #: The pattern of a number with a decimal comma.
@@ -24,19 +33,27 @@ def shown(text: Any, most: int = 40) -> str:
     return shown if len(shown) <= most else f"{shown[: most - 4]}...{shown[-1]}"
 
 
-def parse_cell(text: str, kind: str, missing: frozenset[str], decimal: str = ".") -> Any:
-    """The value of a cell, or None if it is missing. Raises CellError."""
+def parse_cell(
+    text: str, kind: str, missing: frozenset[str], decimal: str = ".", converts: bool = False
+) -> Any:
+    """The value of a cell, or None if it is missing. Raises CellError.
+
+    If it `converts`, 0 and 1 may stand for booleans, and booleans for 0 and 1.
+    """
     if kind == "text":
         return text
     text = text.strip(BLANKS)
     if text in missing:
         return None
     if kind == "number":
+        if converts and text in (*TRUE, *FALSE):
+            return float(text in TRUE)
         return parse_number(text, decimal)
     if kind == "boolean":
-        if text not in (*TRUE, *FALSE):
+        true, false = (TRUE + ONE, FALSE + ZERO) if converts else (TRUE, FALSE)
+        if text not in true + false:
             raise CellError(f"expected true or false, found {shown(text)}")
-        return text in TRUE
+        return text in true
     return text
 
 
@@ -54,9 +71,13 @@ def parse_number(text: str, decimal: str = ".") -> float:
     raise CellError(f"expected a number, found {shown(text)}{hint}")
 
 
-def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
-    """Check a typed value (of JSON or Parquet) against the column's kind. Raises CellError."""
-    if value is None:
+def check_value(value: Any, kind: str, missing: frozenset[str], converts: bool = False) -> Any:
+    """The value of a typed cell (of JSON or Parquet) in its column's kind; None if it is missing.
+
+    If it `converts`, values of other types become what `conversions.as_kind` makes of them. Raises
+    CellError.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, (dict, list)):
         raise CellError("nested values cannot be learned from; flatten or drop the column")
@@ -71,17 +92,28 @@ def check_value(value: Any, kind: str, missing: frozenset[str]) -> Any:
     elif isinstance(value, bool):
         if kind == "boolean":
             return value
-    elif isinstance(value, (int, float)) and kind == "number":
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise CellError(f"{shown(value)} is not a finite number")
-        return number
+        if kind == "number" and converts:
+            return float(value)
+    elif kind == "number":
+        return _finite(value)
+    elif converts and kind == "boolean" and value in (0, 1):
+        return bool(value)
+    elif converts and kind == "category" and value == value // 1 and abs(value) < 2**63:
+        return str(int(value))
     expected = {"number": "a number", "boolean": "true or false"}.get(kind, "a string")
     found = {bool: str(value).lower(), str: shown(value)}.get(type(value), f"the number {value}")
     raise CellError(f"expected {expected}, found {found}")
+
+
+def _finite(value: float) -> float:
+    """A finite float64. Raises CellError."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise CellError(f"{shown(value)} is not a finite number")
+    return number
 
 
 def label_kind(values: Iterable[Any], typed: bool) -> str:
@@ -108,7 +140,7 @@ def parse_label(value: Any, kind: str, missing: frozenset[str], needed: bool) ->
         value = value.strip(BLANKS)
         if "\0" in value:
             raise CellError("a NUL character in the label")
-    if value is None or value in missing:
+    if value is None or value in missing or value != value:  # NaN is missing
         if needed:
             raise CellError("the label is missing")
         return None

@@ -19,6 +19,8 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 #: Default names of the label column, in order of preference; without them, the last column.
 LABEL_NAMES = ("label", "class", "target", "y")
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+#: What may stand for true and false where a model needs booleans.
+ONE, ZERO = ("1", "1.0"), ("0", "0.0")
 BLANKS = " \t"
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
@@ -139,7 +141,8 @@ class TableOptions:
     decimal : "." or ","
         The decimal separator (CSV, TSV).
     quote : bool or None
-        Whether cells may be in double quotes. None: yes in CSV, no in TSV.
+        Whether cells may be in double quotes. None: yes in CSV; in TSV yes, but such a cell cannot
+        hold a tab or a line end.
     missing_values : tuple of str
         Cells that stand for a missing value, in columns other than texts.
     skip_bad : int
@@ -181,6 +184,11 @@ class TableOptions:
             )
         if self.decimal not in (".", ","):
             raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
+
+    @property
+    def converts(self) -> bool:
+        """Whether cells of other types are converted: what the columns hold is decided already."""
+        return self.schema is not None
 
     @property
     def chooses_columns(self) -> bool:
@@ -265,6 +273,12 @@ def choose(
         asked = "; is there another delimiter?" if len(names) == 1 else ""
         raise DataError(
             f"{source}: no column left to learn from (columns found: {_listed(names)}){asked}"
+        )
+    idle = [name for name in categories if name not in features]
+    if idle:
+        also = "" if idle[0] in (label, weight, *drop) else ": name it as a column to use, too"
+        raise DataError(
+            f"{source}: column {idle[0]!r} is declared a category, but is not a feature{also}"
         )
     return ChosenColumns(
         (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight

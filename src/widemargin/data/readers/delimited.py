@@ -16,7 +16,9 @@ from widemargin.data.readers.columns import (
     FALSE,
     FIRST,
     NUMBER,
+    ONE,
     TRUE,
+    ZERO,
     CellError,
     TableOptions,
     TableSchema,
@@ -65,7 +67,9 @@ class Delimited(RecordReader):
     """A table of lines, with cells separated by commas or tabs.
 
     A cell in double quotes (CSV) may hold anything, with quotes in it doubled; a quote elsewhere in
-    a cell is just a quote. Blank lines are skipped.
+    a cell is just a quote. Without quoting (TSV), a delimiter or a line end always ends a cell, but
+    a cell that is quoted as a whole is read as in CSV, since most programs write such cells. Blank
+    lines are skipped.
 
     Parameters
     ----------
@@ -86,8 +90,9 @@ class Delimited(RecordReader):
         self.delimiter = delimiter
         self.options = options
         self.missing, self.decimal = frozenset(options.missing_values), options.decimal
-        self.written = self.missing, self.decimal
+        self.written = self.missing, self.decimal, options.converts
         self.quoting = quoting if options.quote is None else options.quote
+        self._unquotes = not quoting and options.quote is None
         self.names: list[str] = []
         self.header = False
         d = re.escape(delimiter).encode()
@@ -95,6 +100,10 @@ class Delimited(RecordReader):
         plain = (rb'(?! *")' if self.quoting else b"") + rb"([^\r\n" + d + rb"]*+)"
         self._cell = re.compile(quoted + b"|" + plain)
         cell = b"(?:" + quoted + b"|" + plain + b")"
+        whole = rb' *"((?:[^"\r\n' + d + rb']|"")*+)" *+'
+        self._whole = re.compile(
+            rb"(?:(?<=[\n" + d + rb"])|\A)" + whole + rb"(?=[\r\n" + d + rb"])"
+        )
         self._record = re.compile(cell + b"(?:" + d + cell + rb")*+\r?\n")
         self._late_quote = re.compile(b"(?:" + d + rb'|\n|\A) +"')
         self._unfinished = re.compile(
@@ -229,7 +238,10 @@ class Delimited(RecordReader):
             return None
         if self.quoting and b'"' in data and not self._arrow_agrees(data):
             return None
+        if self._unquotes and b'"' in data:
+            data = self._whole.sub(_unquoted, data)
         types = {"number": pa.float64(), "boolean": pa.bool_()}
+        converts = self.options.converts
 
         def blank(values: Sequence[str]) -> list[str]:
             return [*values, *(" " + value for value in values)]
@@ -249,8 +261,8 @@ class Delimited(RecordReader):
                     include_columns=list(kinds),
                     column_types={n: types.get(k, pa.string()) for n, k in kinds.items()},
                     null_values=blank(self.options.missing_values),
-                    true_values=blank(TRUE),
-                    false_values=blank(FALSE),
+                    true_values=blank(TRUE + ONE if converts else TRUE),
+                    false_values=blank(FALSE + ZERO if converts else FALSE),
                     strings_can_be_null=False,
                     decimal_point=self.decimal,
                 ),
@@ -305,6 +317,9 @@ class Delimited(RecordReader):
         cells = f"{several(found, 'cell')}, expected {len(self.names)}"
         if block.cut and record == len(block.starts) - 1:
             return f"{cells}: the last line is cut short"
+        start = int(block.starts[record])
+        if self._unquotes and b'"' in block.data[start : block.data.index(b"\n", start)]:
+            return f"{cells}; if quoted cells hold tabs or line ends, give the format csv"
         return cells
 
     def _split(self, data: bytes, at: int) -> list[tuple[bytes, int]]:
@@ -317,6 +332,8 @@ class Delimited(RecordReader):
                 raise CellError("a quote is not closed", at)
             quoted, plain = match.groups()
             cell = plain if quoted is None else quoted.replace(b'""', b'"')
+            if self._unquotes and b'"' in cell:
+                cell = self._whole.sub(_unquoted, cell + b"\n").removesuffix(b"\n")
             if b"\0" in cell:
                 raise CellError("a NUL byte; is this text in UTF-8?", at)
             cells.append((cell, at))
@@ -357,6 +374,11 @@ def _starts(
         kept = ~blank
         starts, lines = starts[kept], lines[kept]
     return starts, lines, int(ends[-1]) + 1 if len(ends) else 0
+
+
+def _unquoted(match: re.Match[bytes]) -> bytes:
+    """The content of a quoted cell."""
+    return match[1].replace(b'""', b'"')
 
 
 def _decode(cell: bytes) -> str:

@@ -69,6 +69,8 @@ def format_of(
         return "text"
     if not found:
         labelled = [format for format in among if format != "text"]
+        if len(labelled) == 1 and head.strip():
+            return labelled[0]  # the reader says what is wrong, and where
         raise DataError(
             f"{name}: cannot tell its format from its first lines;"
             f" give the format (--format), one of {', '.join(labelled)}"

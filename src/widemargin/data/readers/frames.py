@@ -16,15 +16,14 @@ import numpy as np
 from widemargin.data.encode.labels import check_label_count, encode_labels
 from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.readers.columns import (
-    CellError,
     ChosenColumns,
     Column,
     TableSchema,
     choose,
     find_column,
-    kind_of_type,
     lacking_columns,
 )
+from widemargin.data.readers.conversions import as_kind, decoded, kind_of
 from widemargin.data.readers.files import ReadOptions
 from widemargin.data.readers.parser import SCHEMA_KEY, clean
 from widemargin.data.readers.weights import take_weights
@@ -32,13 +31,6 @@ from widemargin.errors import DataError
 
 #: The name of a table in memory in error messages.
 _SOURCE = "X"
-#: What the cells of each kind of column are called in error messages.
-_CELLS = {
-    "number": "numbers",
-    "boolean": "booleans",
-    "category": "strings",
-    "text": "texts",
-}
 _WANTED = (
     "a pandas or Polars data frame, an Arrow table, a dict of columns, an array with two"
     " dimensions, or the path of a file"
@@ -120,7 +112,7 @@ def _arrow_column(name: str, cells: Any) -> Any:
 def column_of_strings(X: Any) -> str | None:
     """The first column of a table that holds strings; None if there is none, or no table."""
     fields = arrow_table(X).schema if is_frame(X) else []
-    strings = [field.name for field in fields if _kind(field.name, field.type) == "category"]
+    strings = [field.name for field in fields if kind_of(field.name, field.type) == "category"]
     return strings[0] if strings else None
 
 
@@ -193,8 +185,8 @@ class Frame:
                 " of their column"
             )
         name = find_column(column, self._table.column_names, _SOURCE)
-        cells = _decoded(self._table[name])
-        if _kind(name, cells.type) == "category":
+        cells = decoded(self._table[name])
+        if kind_of(name, cells.type) == "category":
             cells = clean(cells.cast(pa.string()), frozenset(options.missing_values))
         if cells.null_count:
             row = pc.index(pc.is_null(cells), True).as_py()
@@ -208,7 +200,7 @@ class Frame:
         if self.options.table.schema is not None and column not in names:
             return
         name = find_column(column, names, _SOURCE)
-        if _kind(name, self._table.schema.field(name).type) != "number":
+        if kind_of(name, self._table.schema.field(name).type) != "number":
             raise DataError(f"the weight column {name!r} does not hold numbers")
         self._table, self._weights = take_weights(self._table, name, lambda row: f"row {row}")
 
@@ -229,14 +221,7 @@ def _kind_for(table: Any, name: str, choice: ChosenColumns) -> str:
     if name in choice.text:
         return "text"
     named = name in choice.categories or types.is_dictionary(found)
-    return "category" if named else _kind(name, found)
-
-
-def _kind(name: str, arrow_type: Any) -> str:
-    try:
-        return kind_of_type(name, arrow_type)
-    except CellError as bad:
-        raise DataError(bad.reason) from None
+    return "category" if named else kind_of(name, found)
 
 
 def conform(table: Any, schema: TableSchema, missing: Sequence[str]) -> Any:
@@ -251,84 +236,7 @@ def conform(table: Any, schema: TableSchema, missing: Sequence[str]) -> Any:
     if lacking:
         raise lacking_columns(lacking, table.column_names, _SOURCE, schema)
     columns = {
-        name: _as_kind(name, table[name], kind, frozenset(missing)) for name, kind in schema.columns
+        name: as_kind(name, table[name], kind, frozenset(missing)) for name, kind in schema.columns
     }
     described = json.dumps(schema.describe()).encode()
     return pa.table(columns).replace_schema_metadata({SCHEMA_KEY: described})
-
-
-def _decoded(cells: Any) -> Any:
-    """One array, with dictionary-encoded values decoded."""
-    import pyarrow as pa
-
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.combine_chunks()
-    if isinstance(cells, pa.ChunkedArray):  # no chunks, or several dictionaries
-        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
-    dictionary = pa.types.is_dictionary(cells.type)
-    return cells.cast(cells.type.value_type) if dictionary else cells
-
-
-def _as_kind(name: str, column: Any, kind: str, missing: frozenset[str]) -> Any:
-    """The cells of a column, converted to this kind."""
-    import pyarrow as pa
-
-    cells = _decoded(column)
-    types = {"number": pa.float64(), "boolean": pa.bool_()}
-    if cells.null_count == len(cells):
-        return pa.nulls(len(cells), types.get(kind, pa.string()))
-    found = _kind(name, cells.type)
-    if kind == "number" and found in ("number", "boolean"):
-        return _numbers(name, cells)
-    if kind == "boolean" and found == "boolean":
-        return cells
-    if kind == "boolean" and found == "number":
-        return _booleans(name, cells)
-    if kind in ("category", "text") and found == "category":
-        strings = cells.cast(pa.string())
-        return strings if kind == "text" else clean(strings, missing)
-    if kind == "category" and found == "number":
-        return _digits(name, cells)
-    raise DataError(f"column {name!r} holds {_CELLS[found]}, where {_CELLS[kind]} are needed")
-
-
-def _numbers(name: str, cells: Any) -> Any:
-    """Finite float64; NaN becomes null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_boolean(cells.type):
-        cells = cells.cast(pa.uint8())
-    numbers = cells.cast(pa.float64(), safe=False)
-    finite = pc.is_finite(numbers)
-    if pc.all(finite, min_count=0).as_py():
-        return numbers
-    endless = pc.index(pc.is_inf(numbers), True).as_py()
-    if endless >= 0:
-        raise DataError(f"row {endless}: column {name!r} is infinite; remove or impute it")
-    return pc.if_else(finite, numbers, pa.scalar(None, pa.float64()))
-
-
-def _booleans(name: str, cells: Any) -> Any:
-    """0 and 1 as booleans."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    numbers = _numbers(name, cells)
-    if not pc.all(pc.is_in(numbers, pa.array([None, 0.0, 1.0]))).as_py():
-        raise DataError(
-            f"column {name!r} holds numbers other than 0 and 1, where booleans are needed"
-        )
-    return numbers.cast(pa.bool_())
-
-
-def _digits(name: str, cells: Any) -> Any:
-    """Whole numbers as strings of digits."""
-    import pyarrow as pa
-
-    if not pa.types.is_integer(cells.type):
-        try:
-            cells = _numbers(name, cells).cast(pa.int64())  # raises unless all are whole
-        except pa.ArrowInvalid:
-            raise DataError(f"column {name!r} holds fractions, where strings are needed") from None
-    return cells.cast(pa.string())

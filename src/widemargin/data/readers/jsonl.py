@@ -18,6 +18,7 @@ from widemargin.data.readers.columns import (
     infer_kind,
     kind_of_type,
 )
+from widemargin.data.readers.conversions import as_kind
 from widemargin.errors import DataError
 
 _SPACE = " \t\r"
@@ -38,6 +39,8 @@ class JsonLines(RecordReader):
     def __init__(self, source: str, options: TableOptions):
         self.source = source
         self.missing = frozenset(options.missing_values)
+        self._converts = options.converts
+        self._categories: frozenset[str] = frozenset()  # requested by the user
         self.names: list[str] = []
         self._types: dict[str, Any] = {}
 
@@ -92,6 +95,7 @@ class JsonLines(RecordReader):
         """What the columns hold, and the first labels."""
         import pyarrow as pa
 
+        self._categories = choice.categories
         kinds = {}
         for name in choice.features:
             found = self._types[name]
@@ -127,13 +131,29 @@ class JsonLines(RecordReader):
         if not all(map(_is_unicode, kinds)):
             return None
         types = {"number": pa.float64(), "boolean": pa.bool_()}
-        fields = []
+        fields, others = [], []
         for name, kind in kinds.items():
-            found = types.get(kind, pa.string())
-            if kind == "label" and pa.types.is_primitive(self._types[name]):
-                found = self._types[name]
-            fields.append((name, found))
-        return self._parse(block, pa.schema(fields))
+            found, wanted = self._types[name], types.get(kind, pa.string())
+            if kind == "label":
+                wanted = found if pa.types.is_primitive(found) else wanted
+            elif self._may_convert(name) and _has_other_kind(name, found, kind):
+                others.append(name)
+                wanted = found
+            fields.append((name, wanted))
+        table = self._parse(block, pa.schema(fields))
+        if table is None:
+            return None
+        try:
+            for name in others:
+                cells = as_kind(name, table[name], kinds[name], self.missing)
+                table = table.set_column(table.column_names.index(name), name, cells)
+        except DataError:
+            return None
+        return table
+
+    def _may_convert(self, name: str) -> bool:
+        """Whether the cells of a column may have another type than its kind."""
+        return self._converts or name in self._categories
 
     def _parse(self, block: RecordBlock, schema: Any) -> Any | None:
         import pyarrow as pa
@@ -173,7 +193,9 @@ class JsonLines(RecordReader):
                     place, said = f"{self.source}:{line}:{at + 1}: ", value
                 elif key in kinds:
                     try:
-                        values[key] = check_value(value, kinds[key], self.missing)
+                        values[key] = check_value(
+                            value, kinds[key], self.missing, self._may_convert(key)
+                        )
                     except CellError as bad:
                         raise CellError(f"key {key!r}: {bad.reason}", at) from None
         except CellError as bad:
@@ -182,6 +204,13 @@ class JsonLines(RecordReader):
             hint = " (the last line is cut short?)" if cut else ""
             return f"{self.source}:{line}:{column} {bad.reason}{hint}"
         return Row(line, place, said, values)
+
+
+def _has_other_kind(name: str, arrow_type: Any, kind: str) -> bool:
+    """Whether these are numbers or booleans where another kind of column is needed."""
+    import pyarrow as pa
+
+    return pa.types.is_primitive(arrow_type) and kind_of_type(name, arrow_type) != kind
 
 
 def _lines_are_objects(data: bytes, starts: np.ndarray) -> bool:
@@ -240,7 +269,10 @@ def _line(block: RecordBlock, i: int) -> str:
     return text
 
 
-def _refuse_constant(word: str) -> Any:
+def _read_constant(word: str) -> float:
+    """NaN, which is missing; infinity is an error."""
+    if word == "NaN":
+        return float("nan")
     raise CellError(f"{word} is not a finite number")
 
 
@@ -251,7 +283,7 @@ def _read_float(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_read_float)
+_DECODER = json.JSONDecoder(parse_constant=_read_constant, parse_float=_read_float)
 
 
 def walk_object(text: str) -> list[tuple[str, Any, int]]:

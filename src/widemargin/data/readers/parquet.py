@@ -16,6 +16,7 @@ from widemargin.data.readers.columns import (
     TableOptions,
     kind_of_type,
 )
+from widemargin.data.readers.conversions import as_kind
 from widemargin.errors import DataError
 from widemargin.stores.addresses import open_file, shown
 
@@ -32,6 +33,8 @@ class Parquet(RecordReader):
 
         self.source = source
         self.missing = frozenset(opts.missing_values)
+        self._converts = opts.converts
+        self._categories: frozenset[str] = frozenset()  # requested by the user
         self._groups = opts.row_groups
         if not isinstance(stream, (str, os.PathLike)) and not stream.seekable():
             raise DataError(f"{source}: Parquet cannot be read from a pipe; give a file")
@@ -82,15 +85,15 @@ class Parquet(RecordReader):
             first += batch.num_rows
 
     def _plain(self, table: Any) -> Any:
-        """The same table in float64, int64, boolean and string."""
+        """The same table in float64, integers, boolean and string."""
         import pyarrow as pa
 
         fields = []
         for field in table.schema:
             kind = kind_of_type(field.name, field.type)
             plain = {"boolean": pa.bool_(), "category": pa.string()}.get(kind, pa.float64())
-            if pa.types.is_signed_integer(field.type):
-                plain = pa.int64()
+            if pa.types.is_integer(field.type):
+                plain = field.type
             fields.append((field.name, plain))
         return table.cast(pa.schema(fields), safe=False)
 
@@ -99,14 +102,17 @@ class Parquet(RecordReader):
     ) -> tuple[dict[str, str], list[Any]]:
         """What the columns hold, and the first labels."""
         types = self._file.schema_arrow
+        self._categories = choice.categories
         kinds = {}
         try:
             for name in choice.features:
-                kinds[name] = kind_of_type(name, types.field(name).type)
-                if name in choice.text or name in choice.categories:
-                    if kinds[name] != "category":
-                        raise CellError(f"column {name!r} holds numbers, not text")
-                    kinds[name] = "text" if name in choice.text else "category"
+                found = kinds[name] = kind_of_type(name, types.field(name).type)
+                if name in choice.text:
+                    kinds[name] = "text"
+                elif name in choice.categories:
+                    kinds[name] = "category"
+                if found == "boolean" != kinds[name] or (found, kinds[name]) == ("number", "text"):
+                    raise CellError(f"column {name!r} holds {found}s, where strings are needed")
             if choice.label is not None:
                 kind_of_type(choice.label, types.field(choice.label).type)
         except CellError as bad:
@@ -120,27 +126,33 @@ class Parquet(RecordReader):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        types = {"number": pa.float64(), "boolean": pa.bool_(), "category": pa.string()}
-        types["text"] = pa.string()
         table = block.data.select(list(kinds))
-        fields = [
-            (name, table.schema.field(name).type if kind == "label" else types[kind])
-            for name, kind in kinds.items()
-        ]
+        columns = {}
         for name, kind in kinds.items():
             found = table.schema.field(name).type
-            fits = found == types.get(kind, found) or (kind == "number" and found == pa.int64())
-            if not fits:
+            same = kind == kind_of_type(name, found) or (kind, found) == ("text", pa.string())
+            try:
+                if kind == "label":
+                    columns[name] = table[name]
+                elif same or self._may_convert(name):
+                    columns[name] = as_kind(name, table[name], kind, self.missing)
+                else:
+                    return None
+            except DataError:
                 return None
+        table = pa.table(columns)
         try:
-            table = table.cast(pa.schema(fields), safe=False)
             table.validate(full=True)
         except pa.ArrowException:
             return None
-        for name, found in fields:
+        for name, found in zip(table.column_names, table.schema.types, strict=True):
             if found == pa.string() and pc.any(pc.match_substring(table[name], "\0")).as_py():
                 return None
         return table
+
+    def _may_convert(self, name: str) -> bool:
+        """Whether the cells of a column may have another type than its kind."""
+        return self._converts or name in self._categories
 
     def _row(
         self, block: RecordBlock, i: int, kinds: dict[str, str], label: str | None
@@ -150,7 +162,8 @@ class Parquet(RecordReader):
         name = ""
         try:
             for name, kind in kinds.items():
-                values[name] = check_value(block.data[name][i].as_py(), kind, self.missing)
+                value = block.data[name][i].as_py()
+                values[name] = check_value(value, kind, self.missing, self._may_convert(name))
             name = label or ""
             said = block.data[label][i].as_py() if label is not None else None
         except UnicodeDecodeError:

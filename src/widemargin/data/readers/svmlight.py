@@ -95,6 +95,8 @@ def _flaw(text: np.ndarray, reached: Reached, why: int) -> Flaw:
     message = _REASONS[why].format(found=found)
     if why == loop.LABEL_ENDS_BADLY and found.startswith("',"):
         message += " (several labels per row can only be learned in Python, from a list of sets)"
+    elif why == loop.LABEL_ENDS_BADLY and found.startswith("':"):
+        message += " (every row begins with a label; to predict, it may be any number, such as 0)"
     return Flaw(reached.line, column_of(text, reached.place), message)
 
 

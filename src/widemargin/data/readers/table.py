@@ -64,7 +64,7 @@ def read_table(
     name : str
         The name of the file in error messages.
     format : "csv", "tsv", "jsonl" or "parquet"
-        Cells may be quoted in CSV, but not in TSV, unless `options.quote` decides.
+        Cells may be quoted; in TSV only without tabs and line ends, unless `options.quote` decides.
     options : TableOptions
         Which columns to use, and how.
     chunk_bytes : int
