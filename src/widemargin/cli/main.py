@@ -303,12 +303,13 @@ def update(model: str, files: tuple[str, ...], target: str | None, **given: obje
     """
     from widemargin.cli.update import update as work
 
-    sys.exit(work(model, files, target or model, given))
+    sys.exit(work(model, files, model if target is None else target, given))
 
 
 @main.command()
 @click.argument("source")
 @click.argument("target")
+@options.force
 @options.reading
 @options.encoding
 def convert(source: str, target: str, **given: object) -> None:

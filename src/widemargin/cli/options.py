@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -55,33 +53,8 @@ def count(name: str, help: str, *, default: int, least: int = 0) -> Callable[...
 
 
 force = click.option(
-    "--force", is_flag=True, help="Overwrite the file even if it is not a widemargin model."
+    "--force", is_flag=True, help="Overwrite the file even if it was not written by widemargin."
 )
-
-
-def refuse_to_overwrite(path: str, forced: bool) -> None:
-    """Refuse to overwrite a file that is not a model, unless `--force` is given.
-
-    A missing folder is reported, too, before anything is learned.
-    """
-    from widemargin.modelfile import learner_of
-    from widemargin.stores.addresses import exists, is_address, size_of
-
-    try:
-        there = exists(path) if is_address(path) else os.path.isfile(path)
-        size = size_of(path) if there else 0
-        foreign = size > 0 and not learner_of(path)
-    except OSError:  # saving will report the error
-        return
-    folder = os.path.dirname(path)
-    if folder and not is_address(path) and not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    if foreign and not forced:
-        raise click.UsageError(
-            f"{path}: is not a widemargin model and would be overwritten; choose another name for"
-            " the model, or add --force"
-        )
-
 
 #: Options whose parameter has another name.
 _PARAMETER = {"power": "eta", "dictionary": "tag_dictionary"}
@@ -306,6 +279,8 @@ _OF_TABLES = {
     "scale",
     "interactions",
 }
+#: How files are read, but not how their examples are encoded.
+_OF_READING = {"format", "encoding", "skip_bad", "label", "header", "delimiter", "decimal"}
 _OF_VECTORS = {"zero_based", "double"}
 _OF_TEXTS = {"ngrams", "analyzer", "bits", "weighting", "idf"}
 #: The options that have an effect for files that are not tables; for tables see below.
@@ -327,6 +302,18 @@ def check_meaning(given: Mapping[str, Any], format: str, *also: str) -> None:
             continue
         without = " without --text" if name in _OF_TEXTS and format not in _MEANING else ""
         raise click.UsageError(f"{written} has no effect for {format} files{without}")
+
+
+def check_cache(held_out: bool, *also: str) -> None:
+    """Refuse options that have no effect on a cache, except those in `also`.
+
+    `held_out` is whether another file is read, too, to measure the model.
+    """
+    unused = (_OF_TABLES | _OF_VECTORS | _OF_TEXTS | {"cache", "stream"}) - {*also}
+    unused = unused - _OF_READING if held_out else unused | _OF_READING
+    for name, written in typed_options().items():
+        if name in unused:
+            raise click.UsageError(f"{written} has no effect on a cache, which is already encoded")
 
 
 def read_options(given: Mapping[str, Any], **table: Any) -> Any:

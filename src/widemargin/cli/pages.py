@@ -19,6 +19,7 @@ from widemargin.cli.sentences import (
     tell_skipped,
 )
 from widemargin.cli.structured_test import CHECKS, refuse_column
+from widemargin.cli.targets import PAGE, check_output
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Texts
 from widemargin.errors import DataError
@@ -35,6 +36,7 @@ from widemargin.threads import thread_count
 
 def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> None:
     """Write the page."""
+    check_output(target, PAGE)
     exam: Any = None
     if learner_of(path) in SENTENCE_LEARNERS:
         refuse_table_options()

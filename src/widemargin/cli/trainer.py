@@ -12,7 +12,8 @@ import click
 import numpy as np
 
 from widemargin.cli.learners import LEARNERS
-from widemargin.cli.options import read_gamma, refuse_to_overwrite
+from widemargin.cli.options import read_gamma
+from widemargin.cli.targets import MODEL, check_output
 from widemargin.data.readers.sources import find_files, is_seekable
 from widemargin.parameters import Use, parse_bytes
 from widemargin.stores.addresses import stamp_of
@@ -80,9 +81,10 @@ class Job:
     def of(cls, files: Sequence[str], given: Mapping[str, Any]) -> Job:
         """The job that the options describe."""
         valid, validation = _read_valid(given["valid"])
+        usual = "model.wm" if files else "digits.wm"
         on_folds = given["folds"] or given["tune"]  # the model then learns from all rows
         job = cls(
-            model=given["path"] or ("model.wm" if files else "digits.wm"),
+            model=usual if given["path"] is None else given["path"],
             files=tuple(files),
             valid=valid,
             validation=validation,
@@ -97,7 +99,7 @@ class Job:
             as_json=given["as_json"],
             quiet=given["quiet"],
         )
-        refuse_to_overwrite(job.model, job.force)
+        check_output(job.model, MODEL, job.force)
         if job.resume and job.checkpoint is None:
             raise click.UsageError("--resume needs --checkpoint, the folder to continue from")
         if given["valid"] is not None and given["no_holdout"]:
