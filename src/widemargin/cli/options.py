@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,19 @@ class _Number(click.ParamType):
 NUMBER = _Number()
 
 
+class Amount(click.FloatRange):
+    """A number in a range. NaN, which click finds in every range, is in none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Convert what was typed on the command line."""
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return found
+
+
 def count(name: str, help: str, *, default: int, least: int = 0) -> Callable[..., Any]:
     """Make an option that takes a whole number."""
     return click.option(
@@ -52,6 +66,9 @@ def count(name: str, help: str, *, default: int, least: int = 0) -> Callable[...
     )
 
 
+quiet = click.option(
+    "--quiet", is_flag=True, help="Print nothing but errors and what --json asks for."
+)
 force = click.option(
     "--force", is_flag=True, help="Overwrite the file even if it was not written by widemargin."
 )
@@ -316,6 +333,18 @@ def check_cache(held_out: bool, *also: str) -> None:
             raise click.UsageError(f"{written} has no effect on a cache, which is already encoded")
 
 
+def refuse_without_files() -> None:
+    """Refuse options for reading files, given no files."""
+    for name, written in typed_options().items():
+        if name in _OF_READING | {"text", "threads", "column"}:
+            raise click.UsageError(f"{written} has no effect without FILES to read")
+
+
+def encoding_of(given: Mapping[str, Any]) -> str:
+    """The character encoding of the files."""
+    return "utf-8" if given.get("encoding") is None else str(given["encoding"])
+
+
 def read_options(given: Mapping[str, Any], **table: Any) -> Any:
     """The options for reading files that were given on the command line."""
     import numpy as np
@@ -336,7 +365,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
     options |= {name: tuple(given.get(name) or ()) for name in listed}
     return ReadOptions(
         format=given.get("format"),
-        encoding=given.get("encoding") or "utf-8",
+        encoding=encoding_of(given),
         table=TableOptions(**{**options, **table}),
         skip_bad=given.get("skip_bad") or 0,
         dtype=np.float64 if given.get("double") else np.float32,
@@ -397,7 +426,7 @@ def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str =
     first = None if zero_based is None else 0 if zero_based else 1
     keep = bool(given.get("folds") or given.get("tune"))
     scale = given.get("scale") or "standard"
-    pairs = pairs_of(given.get("interactions") or ())
+    pairs = () if given.get("interactions") is None else pairs_of(given["interactions"])
     return EncodeOptions(first=first, scale=scale, text=text, interactions=pairs, keep=keep)
 
 

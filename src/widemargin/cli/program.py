@@ -22,7 +22,11 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line."""
         if not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            try:
+                _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            except click.UsageError as error:
+                error.ctx = error.ctx or ctx  # click does not say which command lacks a value
+                raise
             for number, option in enumerate(given):
                 if option in given[:number] and _is_single(option):
                     raise click.UsageError(f"{max(option.opts, key=len)} is given twice", ctx)
@@ -74,7 +78,7 @@ class Program(click.Group):
             if error.ctx is not None:
                 command = error.ctx.command_path
                 message = in_shell_words(message, error.ctx.command)
-            _end(f"{message} (see {command} --help)", 2)
+            _end(f"{message.rstrip('.')} (see {command} --help)", 2)
         except click.Abort:
             _end("interrupted", 130)
         finally:
@@ -93,7 +97,7 @@ class Program(click.Group):
         except BrokenPipeError:
             raise  # the reader closed the pipe: click exits without a message
         except OSError as error:
-            _end(_say_what_is_missing(error) if error.filename else str(error), 1)
+            _end(_say_what_is_missing(error) if error.filename is not None else str(error), 1)
         except (ClusterError, DataError, ModelFileError) as error:
             _end(self._reworded(error, ctx), 1)
         except ValueError as error:
@@ -146,4 +150,4 @@ def _say_what_is_missing(error: OSError) -> str:
     folder = os.path.dirname(os.fspath(error.filename))
     if error.errno == errno.ENOENT and folder and not os.path.isdir(folder):
         return f"{error.filename}: the folder {folder} does not exist"
-    return f"{error.filename}: {error.strerror}"
+    return f"{error.filename or repr(error.filename)}: {error.strerror}"

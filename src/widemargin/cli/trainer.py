@@ -20,6 +20,8 @@ from widemargin.stores.addresses import stamp_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
+#: The default number of seconds between checkpoints.
+_EVERY = 30.0
 _SHUFFLES = {"blocks": True, "no": False}
 #: Options that do not change what is learned, so a checkpoint stays valid if they change.
 _INDIFFERENT = {
@@ -70,7 +72,7 @@ class Job:
     memory: int = 1 << 31
     stream: bool = False
     checkpoint: str | None = None
-    every: float = 30.0
+    every: float = _EVERY
     resume: bool = False
     cache: bool = False
     force: bool = False
@@ -92,7 +94,7 @@ class Job:
             memory=parse_bytes("--memory", given["memory"]),
             stream=given["stream"],
             checkpoint=given["checkpoint"],
-            every=given["checkpoint_every"],
+            every=_EVERY if given["checkpoint_every"] is None else given["checkpoint_every"],
             resume=given["resume"],
             cache=given["cache"],
             force=given["force"],
@@ -102,6 +104,8 @@ class Job:
         check_output(job.model, MODEL, job.force)
         if job.resume and job.checkpoint is None:
             raise click.UsageError("--resume needs --checkpoint, the folder to continue from")
+        if given["checkpoint_every"] is not None and job.checkpoint is None:
+            raise click.UsageError("--checkpoint-every has no effect without --checkpoint")
         if given["valid"] is not None and given["no_holdout"]:
             raise click.UsageError("--no-holdout has no effect with --valid")
         if on_folds and given["no_holdout"]:

@@ -89,6 +89,8 @@ def read_examples(
     """
     if cache and is_address(files.paths[0]):
         raise click.UsageError("--cache writes next to a local file, so it cannot take an address")
+    if cache and not files.readable_again:
+        raise click.UsageError("--cache needs files: a pipe has no place for a cache")
     path = f"{files.paths[0]}.wmc"
     if cache and os.path.exists(path) and not is_cache(path):
         raise click.UsageError(

@@ -174,9 +174,11 @@ def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str
         found += matches
     if not found:
         raise DataError("no file was given")
-    for path in found:
+    for number, path in enumerate(found):
         if path != STANDARD_INPUT:
             check_readable(path)
+        if path in found[:number] and not is_seekable(path):
+            raise DataError(f"{name_of(path)}: is given twice, but can be read only once")
     return found
 
 
@@ -188,7 +190,7 @@ def check_readable(path: str) -> None:
     try:
         kind = os.stat(path).st_mode
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+        raise DataError(f"{path or repr(path)}: {error.strerror}") from None
     if stat.S_ISDIR(kind):
         raise DataError(f"{path}: is a folder, not a file")
     if not os.access(path, os.R_OK):
