@@ -231,7 +231,11 @@ def open_bytes(path: str, encoding: str = UTF8) -> io.BufferedReader:
 
 def _open_decompressed(path: str) -> io.BufferedReader:
     raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open_file(path)
-    kind, file = _recognised(raw.peek(6)[:6]), raw
+    try:
+        head = raw.peek(6)[:6]
+    except OSError as error:  # a folder, say, or standard input that is closed
+        raise DataError(f"{name_of(path)}: {error.strerror}") from None
+    kind, file = _recognised(head), raw
     if not kind:
         return raw
     if kind == "gzip":
