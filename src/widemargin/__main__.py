@@ -16,7 +16,9 @@ def main() -> None:
     if ours:
         signal.signal(signal.SIGINT, _end_at_once)
     from widemargin.cli.main import main as program
+    from widemargin.cli.streams import prepare_streams
 
+    prepare_streams()
     if ours:
         signal.signal(signal.SIGINT, Interrupts())
     try:

@@ -27,8 +27,6 @@ import json
 import math
 import os
 import re
-import secrets
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, BinaryIO, TypeVar
@@ -38,7 +36,8 @@ import numpy as np
 from widemargin import __version__
 from widemargin.errors import ModelFileError
 from widemargin.parameters import make_generator, plain
-from widemargin.stores.addresses import is_address, open_file, size_of, write_bytes
+from widemargin.stores.addresses import open_file, size_of
+from widemargin.stores.writing import write_file
 from widemargin.threads import thread_count
 
 Model = TypeVar("Model")
@@ -124,46 +123,6 @@ def pack(arrays: dict[str, Any], about: dict[str, str]) -> list[Any]:
     return [len(described).to_bytes(8, "little"), described, *bodies]
 
 
-def write_file(path: str | os.PathLike[str], pieces: Sequence[Any]) -> None:
-    """Write a file atomically.
-
-    It is written to a temporary file in the same folder, synced to disk, and then renamed.
-    """
-    if is_address(path):
-        write_bytes(str(path), b"".join(bytes(piece) for piece in pieces))
-        return
-    path = os.path.realpath(path)
-    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise ModelFileError(f"{path}: cannot save a model here: not a regular file")
-    beside = f"{path}.{secrets.token_hex(4)}.tmp"
-    try:
-        with open(beside, "xb") as file:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException as error:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        if isinstance(error, OSError):
-            error.filename = path  # the user does not know the name of the temporary file
-        raise
-    _sync_folder(os.path.dirname(path))
-
-
-def _sync_folder(folder: str) -> None:
-    """Sync the folder, so that the new name is on disk too."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # some systems cannot open folders
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def read_model_file(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read a file written by `write_model_file`, or raise an error that says why it is invalid."""
     from safetensors import SafetensorError
@@ -207,15 +166,20 @@ def one_line(told: object, longest: int = 200) -> str:
 
 def learner_of(path: str | os.PathLike[str]) -> str:
     """The learner named in a file, without checking anything else; "" if none is named."""
+    return str(description_of(path).get("learner", ""))
+
+
+def description_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The description in a file, without checking anything else; empty if there is none."""
     with open_file(os.fspath(path)) as file:
         size = int.from_bytes(file.read(8), "little")
         if size > min(size_of(os.fspath(path)), LONGEST_HEADER):
-            return ""
+            return {}
         try:
             about = json.loads(json.loads(file.read(size))["__metadata__"]["model"])
-            return str(about.get("learner", ""))
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            return ""
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return {}
+    return about if isinstance(about, dict) else {}
 
 
 def read_header(file: BinaryIO, length: int, longest: int = LONGEST_HEADER) -> tuple[Any, int]:

@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from widemargin.cli.sentences import read_sentences, refuse_skipping, report_skipped
+from widemargin.cli.sentences import encoding_of, read_sentences, refuse_skipping, report_skipped
 from widemargin.cli.structured import SentenceTrainer
 from widemargin.cli.trainer import Job, Section
 from widemargin.data.readers.conll_writer import conll_text
 from widemargin.data.readers.corpus import Corpus
+from widemargin.data.readers.recoded import not_encoded
 from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of, open_bytes
-from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.parameters import Use
 from widemargin.structured.annotator.annotator import Annotator, check_annotated
@@ -161,7 +161,7 @@ def annotate(model: AnnotatorModel, files: Sequence[str], given: Mapping[str, An
         _write(conll_text(corpus, model.columns(corpus, threads), "conllu"))
         return
     refuse_skipping(given)
-    texts = _pieces(list(files) or [STANDARD_INPUT], given["encoding"] or "utf-8")
+    texts = _pieces(list(files) or [STANDARD_INPUT], encoding_of(given))
     for number, document in enumerate(model.stream(texts, input or "text", threads)):
         _write(_shown(document, write, number == 0))
 
@@ -197,10 +197,7 @@ def _pieces(files: Sequence[str], encoding: str) -> Iterator[str]:
 
 def _decoded(file: Any, source: str, encoding: str) -> Iterator[str]:
     """Yield the text of one file in pieces, without a byte order mark."""
-    try:
-        decoder = codecs.getincrementaldecoder(encoding)()
-    except LookupError:
-        raise DataError(f"encoding {encoding!r} is unknown") from None
+    decoder = codecs.getincrementaldecoder(encoding)()
     read, lines, first = getattr(file, "read1", file.read), 1, True
     while True:
         content = read(_PIECE)
@@ -208,10 +205,7 @@ def _decoded(file: Any, source: str, encoding: str) -> Iterator[str]:
             text = decoder.decode(content, final=not content)
         except UnicodeDecodeError as error:
             line = lines + error.object.count(b"\n", 0, error.start)
-            raise DataError(
-                f"{source}:{line}: the byte 0x{error.object[error.start]:02x} is not {encoding}:"
-                " give the encoding (latin-1, perhaps), or convert the file"
-            ) from None
+            raise not_encoded(source, line, error.object[error.start], encoding) from None
         lines += text.count("\n")
         yield text.removeprefix("\ufeff") if first else text
         first = first and not text

@@ -31,6 +31,10 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     params = options.kernel_params(given)
     if params and "kernel" not in params:
         raise click.UsageError(f"--{next(iter(params))} has no effect without --kernel")
+    if params and given["no_bias"]:
+        raise click.UsageError(
+            "--no-bias has no effect with --kernel: such hyperplanes go through the origin"
+        )
     options.refuse_unused(uses_of_kernel(params.get("kernel", "")), options.typed_options())
     files = Files(patterns, options.read_options({**given, "double": True}))
     options.check_meaning(given, files.format)

@@ -16,6 +16,7 @@ import click
 
 import widemargin
 from widemargin.cli.examples import read_examples
+from widemargin.cli.targets import PAGE, check_output
 from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
 from widemargin.markup.words import several
@@ -23,6 +24,8 @@ from widemargin.markup.words import several
 
 def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     """Read the examples, compare the learners, and print the result."""
+    if given["page"] is not None:
+        check_output(given["page"], PAGE)
     data, classes, _ = read_examples(patterns, given)
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to learn")

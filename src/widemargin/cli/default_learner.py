@@ -6,7 +6,6 @@ if they do not fit, a learner that reads them in pieces takes its place, with a 
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,8 +16,7 @@ from widemargin.cli import options
 from widemargin.cli.learners import LEARNERS, refuse_others
 from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import Job, Trainer
-from widemargin.cli.training_data import Examples, examples_of_cache, read_examples
-from widemargin.data.cache import is_cache
+from widemargin.cli.training_data import Examples, examples_of_cache, is_lone_cache, read_examples
 from widemargin.data.readers.files import Files
 from widemargin.errors import DataWarning
 from widemargin.models.text_defaults import PIECEWISE, PIECEWISE_NOTICE, WHOLE, TextDefault
@@ -50,7 +48,7 @@ def make_trainer(
         raise click.UsageError(f"{typed[name]} has no effect without --dask")
     if learner is not None or not patterns:
         return _trainer(learner or _USUAL, given, typed, job)
-    if len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0]):
+    if is_lone_cache(patterns):
         found = examples_of_cache(patterns[0])
         if not _holds_texts(found) or _other_option(typed):
             return _trainer(_USUAL, given, typed, job)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from widemargin.cli import options
 from widemargin.cli.examples import read_examples
 from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
@@ -23,6 +24,8 @@ _MOST_COLUMNS = 2_000
 
 def lab(path: str | None, given: Mapping[str, Any]) -> None:
     """Read the examples, if a file is given, and serve the page until Ctrl-C."""
+    if path is None:
+        options.refuse_without_files()
     table = None if path is None else _table(path, given)
     try:
         running = Lab(table, given["port"], framed=False)

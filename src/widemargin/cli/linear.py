@@ -91,6 +91,11 @@ class LinearTrainer(RowTrainer):
             raise click.UsageError(
                 "examples that are not in memory are shuffled in blocks, or not at all"
             )
+        if self.job.cache:
+            raise click.UsageError(
+                "--cache needs all examples in memory: give a file instead of a pipe, enough"
+                " --memory, no --stream, and not --epochs 1 with --shuffle no"
+            )
         if self.settings.class_weight is not None:
             raise click.UsageError(
                 "--class-weight needs all examples in memory: give more --memory, or a file"

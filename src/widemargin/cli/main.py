@@ -113,7 +113,7 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
 @click.option(
     "--write",
     type=click.Choice(["conll", "conllu"]),
-    help="Output format for plain text (default: conll).",
+    help="Output format (default: that of the input; for plain text conll).",
 )
 @click.option(
     "--margins",
@@ -289,7 +289,7 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
 @options.reading
 @click.option("--text", multiple=True, help="Tables: the column of texts.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@options.quiet
 def update(model: str, files: tuple[str, ...], target: str | None, **given: object) -> None:
     """Continue training MODEL on FILES, which may contain new classes.
 
@@ -303,12 +303,13 @@ def update(model: str, files: tuple[str, ...], target: str | None, **given: obje
     """
     from widemargin.cli.update import update as work
 
-    sys.exit(work(model, files, target or model, given))
+    sys.exit(work(model, files, model if target is None else target, given))
 
 
 @main.command()
 @click.argument("source")
 @click.argument("target")
+@options.force
 @options.reading
 @options.encoding
 def convert(source: str, target: str, **given: object) -> None:
@@ -507,7 +508,7 @@ def completion(shell: str) -> None:
 @options.count("--max-rows", "Largest number of examples per request.", default=10_000, least=1)
 @click.option(
     "--max-seconds",
-    type=click.FloatRange(0.1),
+    type=options.Amount(0.1),
     default=30.0,
     show_default=True,
     help="Time limit of a request, in seconds.",
@@ -520,7 +521,7 @@ def completion(shell: str) -> None:
 )
 @click.option(
     "--wait-ms",
-    type=click.FloatRange(0.0, 1000.0),
+    type=options.Amount(0.0, 1000.0),
     default=0.0,
     show_default=True,
     help="Milliseconds that a request waits for others to be answered in the same batch; 0 batches"
@@ -529,7 +530,7 @@ def completion(shell: str) -> None:
 @click.option("--quiet", is_flag=True, help="Log no requests.")
 @click.option(
     "--grace",
-    type=click.FloatRange(0.0),
+    type=options.Amount(0.0),
     default=10.0,
     show_default=True,
     help="Seconds that running requests have to finish when the server stops.",

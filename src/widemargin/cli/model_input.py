@@ -42,6 +42,12 @@ def _tables_among(patterns: Sequence[str]) -> tuple[str, ...]:
 
 def load_rows_model(path: str) -> Any:
     """Load a model that predicts one label per row; every command accepts such models."""
+    learner = learner_of(path)
+    if learner in SENTENCE_LEARNERS:
+        known = SENTENCE_LEARNERS[learner]
+        raise DataError(f"{path}: is {known.called}: use widemargin {known.command}")
+    if learner == TASK_LEARNER:
+        raise DataError(f"{path}: is a model of a task written in Python: load it in Python")
     model = load_model(path)
     if isinstance(model, MultilabelModel):
         raise DataError(f"{path}: is a model with several labels per row: load it in Python")
@@ -66,12 +72,6 @@ class ModelInput:
     def __init__(
         self, path: str, patterns: Sequence[str], given: Mapping[str, Any], live: bool = False
     ) -> None:
-        learner = learner_of(path)
-        if learner in SENTENCE_LEARNERS:
-            known = SENTENCE_LEARNERS[learner]
-            raise DataError(f"{path}: is {known.called}: use widemargin {known.command}")
-        if learner == TASK_LEARNER:
-            raise DataError(f"{path}: is a model of a task written in Python: load it in Python")
         self.model = load_rows_model(path)
         if self.model.by_name:
             raise DataError(f"{path}: was trained on dicts in Python, so it cannot read files")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +46,19 @@ class _Number(click.ParamType):
 NUMBER = _Number()
 
 
+class Amount(click.FloatRange):
+    """A number in a range. NaN, which click finds in every range, is in none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Convert what was typed on the command line."""
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return found
+
+
 def count(name: str, help: str, *, default: int, least: int = 0) -> Callable[..., Any]:
     """Make an option that takes a whole number."""
     return click.option(
@@ -54,34 +66,12 @@ def count(name: str, help: str, *, default: int, least: int = 0) -> Callable[...
     )
 
 
-force = click.option(
-    "--force", is_flag=True, help="Overwrite the file even if it is not a widemargin model."
+quiet = click.option(
+    "--quiet", is_flag=True, help="Print nothing but errors and what --json asks for."
 )
-
-
-def refuse_to_overwrite(path: str, forced: bool) -> None:
-    """Refuse to overwrite a file that is not a model, unless `--force` is given.
-
-    A missing folder is reported, too, before anything is learned.
-    """
-    from widemargin.modelfile import learner_of
-    from widemargin.stores.addresses import exists, is_address, size_of
-
-    try:
-        there = exists(path) if is_address(path) else os.path.isfile(path)
-        size = size_of(path) if there else 0
-        foreign = size > 0 and not learner_of(path)
-    except OSError:  # saving will report the error
-        return
-    folder = os.path.dirname(path)
-    if folder and not is_address(path) and not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    if foreign and not forced:
-        raise click.UsageError(
-            f"{path}: is not a widemargin model and would be overwritten; choose another name for"
-            " the model, or add --force"
-        )
-
+force = click.option(
+    "--force", is_flag=True, help="Overwrite the file even if it was not written by widemargin."
+)
 
 #: Options whose parameter has another name.
 _PARAMETER = {"power": "eta", "dictionary": "tag_dictionary"}
@@ -306,6 +296,8 @@ _OF_TABLES = {
     "scale",
     "interactions",
 }
+#: How files are read, but not how their examples are encoded.
+_OF_READING = {"format", "encoding", "skip_bad", "label", "header", "delimiter", "decimal"}
 _OF_VECTORS = {"zero_based", "double"}
 _OF_TEXTS = {"ngrams", "analyzer", "bits", "weighting", "idf"}
 #: The options that have an effect for files that are not tables; for tables see below.
@@ -329,6 +321,30 @@ def check_meaning(given: Mapping[str, Any], format: str, *also: str) -> None:
         raise click.UsageError(f"{written} has no effect for {format} files{without}")
 
 
+def check_cache(held_out: bool, *also: str) -> None:
+    """Refuse options that have no effect on a cache, except those in `also`.
+
+    `held_out` is whether another file is read, too, to measure the model.
+    """
+    unused = (_OF_TABLES | _OF_VECTORS | _OF_TEXTS | {"cache", "stream"}) - {*also}
+    unused = unused - _OF_READING if held_out else unused | _OF_READING
+    for name, written in typed_options().items():
+        if name in unused:
+            raise click.UsageError(f"{written} has no effect on a cache, which is already encoded")
+
+
+def refuse_without_files() -> None:
+    """Refuse options for reading files, given no files."""
+    for name, written in typed_options().items():
+        if name in _OF_READING | {"text", "threads", "column"}:
+            raise click.UsageError(f"{written} has no effect without FILES to read")
+
+
+def encoding_of(given: Mapping[str, Any]) -> str:
+    """The character encoding of the files."""
+    return "utf-8" if given.get("encoding") is None else str(given["encoding"])
+
+
 def read_options(given: Mapping[str, Any], **table: Any) -> Any:
     """The options for reading files that were given on the command line."""
     import numpy as np
@@ -349,7 +365,7 @@ def read_options(given: Mapping[str, Any], **table: Any) -> Any:
     options |= {name: tuple(given.get(name) or ()) for name in listed}
     return ReadOptions(
         format=given.get("format"),
-        encoding=given.get("encoding") or "utf-8",
+        encoding=encoding_of(given),
         table=TableOptions(**{**options, **table}),
         skip_bad=given.get("skip_bad") or 0,
         dtype=np.float64 if given.get("double") else np.float32,
@@ -410,7 +426,7 @@ def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str =
     first = None if zero_based is None else 0 if zero_based else 1
     keep = bool(given.get("folds") or given.get("tune"))
     scale = given.get("scale") or "standard"
-    pairs = pairs_of(given.get("interactions") or ())
+    pairs = () if given.get("interactions") is None else pairs_of(given["interactions"])
     return EncodeOptions(first=first, scale=scale, text=text, interactions=pairs, keep=keep)
 
 

@@ -9,10 +9,13 @@ from typing import Any
 import click
 
 from widemargin.cli.model_input import ModelInput
+from widemargin.cli.wording import on_one_line
 
 
 def predict(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print the label of every example, with its scores or probabilities if requested."""
+    if given["proba"] and given["scores"]:
+        raise click.UsageError("--scores and --proba: give one of them, not both")
     inputs = ModelInput(path, files or ["-"], given, live=True)
     model, threads = inputs.model, inputs.threads
     if given["proba"] and not model.has_probabilities:
@@ -21,7 +24,7 @@ def predict(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
             " average gives them. Use --scores instead"
         )
     for _, rows in inputs.chunks():
-        labels = [str(label) for label in model.predict(rows, threads).tolist()]
+        labels = list(map(on_one_line, model.predict(rows, threads).tolist()))
         if given["proba"]:
             figures = model.predict_proba(rows, threads)
         elif given["scores"]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from widemargin.cli.streams import give_up_output
 from widemargin.cli.wording import in_shell_words
 
 
@@ -22,7 +23,11 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line."""
         if not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            try:
+                _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            except click.UsageError as error:
+                error.ctx = error.ctx or ctx  # click does not say which command lacks a value
+                raise
             for number, option in enumerate(given):
                 if option in given[:number] and _is_single(option):
                     raise click.UsageError(f"{max(option.opts, key=len)} is given twice", ctx)
@@ -41,6 +46,8 @@ def _is_single(option: click.Parameter) -> bool:
 _OBJECTS = 50_000
 
 
+#: Errors of a stream that cannot be written.
+_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 #: What Ctrl-C leaves, for commands that save something, unless the interrupt itself says more.
 _NOTHING_DONE = {
     "train": " before anything was learned; no model was saved",
@@ -74,7 +81,7 @@ class Program(click.Group):
             if error.ctx is not None:
                 command = error.ctx.command_path
                 message = in_shell_words(message, error.ctx.command)
-            _end(f"{message} (see {command} --help)", 2)
+            _end(f"{message.rstrip('.')} (see {command} --help)", 2)
         except click.Abort:
             _end("interrupted", 130)
         finally:
@@ -93,7 +100,7 @@ class Program(click.Group):
         except BrokenPipeError:
             raise  # the reader closed the pipe: click exits without a message
         except OSError as error:
-            _end(_say_what_is_missing(error) if error.filename else str(error), 1)
+            _end(_say_what_failed(error), 1)
         except (ClusterError, DataError, ModelFileError) as error:
             _end(self._reworded(error, ctx), 1)
         except ValueError as error:
@@ -141,9 +148,14 @@ def _end(message: str, code: int) -> None:
     sys.exit(code)
 
 
-def _say_what_is_missing(error: OSError) -> str:
+def _say_what_failed(error: OSError) -> str:
     """The file of an error and its reason; for a missing file, whether its folder is missing."""
+    if error.filename is None:  # files are opened and written by name, except the standard streams
+        if error.errno not in _WRITING:
+            return error.strerror or str(error)
+        give_up_output()
+        return f"<stdout>: {error.strerror}"
     folder = os.path.dirname(os.fspath(error.filename))
     if error.errno == errno.ENOENT and folder and not os.path.isdir(folder):
         return f"{error.filename}: the folder {folder} does not exist"
-    return f"{error.filename}: {error.strerror}"
+    return f"{error.filename or repr(error.filename)}: {error.strerror}"

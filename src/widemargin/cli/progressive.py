@@ -15,6 +15,7 @@ import numpy as np
 
 from widemargin.certificates.theorem import WEIGHTED
 from widemargin.cli.model_input import ModelInput
+from widemargin.cli.wording import on_one_line
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.rows import Rows
@@ -180,7 +181,7 @@ class Progressive:
         counted = (codes[which] >= 0) & (True if price is None else price[which] > 0.0)
         learned = int(np.count_nonzero(counted))
         self.counts.add(learned, int(tally.mistakes), int(tally.updates), float(tally.loss))
-        return [str(label) for label in values[answers].tolist()]
+        return list(map(on_one_line, values[answers].tolist()))
 
     def _add_class(self, label: Labels, source: str, rows: Rows) -> None:
         """Add a class for a new label."""

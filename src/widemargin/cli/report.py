@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from widemargin.cli import options
 from widemargin.cli.inspect import one_example
 from widemargin.cli.model_input import ModelInput, load_rows_model
 from widemargin.cli.sentences import (
@@ -19,8 +20,10 @@ from widemargin.cli.sentences import (
     report_skipped,
 )
 from widemargin.cli.structured_test import CHECKS, refuse_column
+from widemargin.cli.targets import PAGE, check_output
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.chunk import Chunk, Texts
+from widemargin.data.readers.sources import name_of
 from widemargin.errors import DataError
 from widemargin.evaluate.predictions import Exam, Mistake, describe_mistake, leads_of, text_at
 from widemargin.modelfile import learner_of
@@ -35,6 +38,9 @@ from widemargin.threads import thread_count
 
 def report(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> None:
     """Write the page."""
+    check_output(target, PAGE)
+    if not files:
+        options.refuse_without_files()
     exam: Any = None
     if learner_of(path) in SENTENCE_LEARNERS:
         refuse_table_options()
@@ -75,7 +81,7 @@ def _examine(inputs: ModelInput, files: Sequence[str]) -> Exam:
         leads = leads_of(scores, codes, found, len(model.classes))
         exam.add(codes, found, leads, _MistakeDescriber(inputs, chunk, found, leads))
     if not exam.rows:
-        raise DataError(f"{', '.join(files)}: there are no examples")
+        raise DataError(f"{', '.join(map(name_of, files))}: there are no examples")
     return exam
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,10 +19,10 @@ from widemargin.cli.training_data import (
     examples_of_cache,
     examples_of_digits,
     held_out_part,
+    is_lone_cache,
     read_examples,
     read_held_out,
 )
-from widemargin.data.cache import is_cache
 from widemargin.data.datasets import Encoded
 from widemargin.data.readers.files import Files
 from widemargin.data.readers.sources import name_of
@@ -76,13 +75,11 @@ class RowTrainer(Trainer):
         patterns = self.job.files
         if not patterns:
             return examples_of_digits()
-        if (
-            self.files is None
-            and len(patterns) == 1
-            and os.path.isfile(patterns[0])
-            and is_cache(patterns[0])
-        ):
-            return examples_of_cache(patterns[0])
+        if self.files is None and is_lone_cache(patterns):
+            found = examples_of_cache(patterns[0])
+            also = self.also_of("svmlight") if found.encoder.kind == "numbers" else ()
+            options.check_cache(self.job.valid is not None, *also)
+            return found
         if self.files is None:
             self.files = Files(patterns, self.reading)
             options.check_meaning(self.given, self.files.format, *self.also_of(self.files.format))

@@ -12,6 +12,7 @@ from widemargin.cli import options
 from widemargin.data.readers.conll import decode, read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.formats import CORPORA
+from widemargin.data.readers.recoded import check_encoding
 from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of, open_bytes
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
@@ -117,8 +118,15 @@ def read_sentences(
 
 def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options for reading files that were given on the command line."""
-    encoding, skip_bad = given.get("encoding") or "utf-8", given.get("skip_bad") or 0
-    return {"encoding": encoding, "words": given.get("words"), "skip_bad": skip_bad}
+    skip_bad = given.get("skip_bad") or 0
+    return {"encoding": encoding_of(given), "words": given.get("words"), "skip_bad": skip_bad}
+
+
+def encoding_of(given: Mapping[str, Any]) -> str:
+    """The encoding of the files."""
+    encoding = options.encoding_of(given)
+    check_encoding(encoding)
+    return encoding
 
 
 def report_skipped(corpus: Corpus) -> None:
@@ -141,15 +149,16 @@ def _tokenize(files: Sequence[str], given: Mapping[str, Any]) -> Corpus:
     if given.get("format") is not None:
         raise click.UsageError("--format has no effect with --tokenizer, which reads raw text")
     tokenizer = load_sentence_model(given["tokenizer"], "Tokenizer")
-    text = read_raw_text(files, given.get("encoding"))
+    text = read_raw_text(files, given)
     return tokenizer(text, thread_count(given.get("threads") or -1))
 
 
-def read_raw_text(files: Sequence[str], encoding: str | None) -> str:
+def read_raw_text(files: Sequence[str], given: Mapping[str, Any]) -> str:
     """Read the text of files, or of standard input; each file begins a paragraph."""
+    encoding = encoding_of(given)
     texts = []
     for path in find_files(list(files) or [STANDARD_INPUT]):
         with open_bytes(path) as file:
-            text = decode(file.read(), name_of(path), encoding or "utf-8")
+            text = decode(file.read(), name_of(path), encoding)
             texts.append(text.removeprefix("\ufeff"))
     return "\n\n".join(texts)

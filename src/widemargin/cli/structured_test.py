@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from widemargin.cli.inspect import show_history
+from widemargin.cli.options import typed_options
 from widemargin.cli.sentences import (
     load_sentence_model,
     read_sentences,
@@ -182,6 +183,9 @@ def _print_mistakes(report: Report) -> None:
 def inspect(path: str, top: int, as_json: bool) -> None:
     """Print what a sentence model is, how it was trained, and a tagger's strongest features."""
     model = load_sentence_model(path)
+    if "top" in typed_options() and not isinstance(model, TaggerModel):
+        called = SENTENCE_LEARNERS[model.learner].called
+        raise click.UsageError(f"--top has no effect for {called}")
     told = _description(path, model, top)
     if as_json:
         click.echo(json.dumps(told))

@@ -13,6 +13,7 @@ import numpy as np
 from widemargin.cli.model_input import ModelInput
 from widemargin.cli.ranking import describe_ranking, ranking_figures
 from widemargin.data.datasets import Classes
+from widemargin.data.readers.sources import name_of
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.evaluate.ranking import curves_of_model
@@ -33,8 +34,9 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
         work(path, files, given)
         return
-    if given.get("words") is not None:
-        raise click.UsageError("--words has no effect for this model: it does not read sentences")
+    for name in ("words", "column"):
+        if given[name] is not None:
+            raise click.UsageError(f"--{name} has no effect: this model does not read sentences")
     inputs = ModelInput(path, files, given)
     model = inputs.model
     classes, k = Classes(model.classes), len(model.classes)
@@ -59,7 +61,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         if k == 2:
             ranked.append((answers, scores))
     if not confusion.any():
-        raise DataError(f"{', '.join(files)}: there are no examples")
+        raise DataError(f"{', '.join(map(name_of, files))}: there are no examples")
     measures = Measures(model.classes.tolist(), confusion)
     curves = None
     if ranked:

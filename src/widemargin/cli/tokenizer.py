@@ -70,7 +70,7 @@ class TokenizerTrainer(SentenceTrainer):
 def tokenize(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print the sentences of raw text."""
     model = load_sentence_model(path, "Tokenizer")
-    text = read_raw_text(files, given["encoding"])
+    text = read_raw_text(files, given)
     threads = thread_count(given["threads"] or -1)
     if given["write"] == "text":
         sentences = model(text, threads).sentences()

@@ -121,7 +121,7 @@ _EVERY = [
         "--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object."),
-    click.option("--quiet", is_flag=True, help="Print nothing but errors."),
+    options.quiet,
 ]
 _LEARNING = [
     click.option(
@@ -178,10 +178,8 @@ _LEARNING = [
     click.option("--checkpoint", help="Folder in which to save checkpoints at regular intervals."),
     click.option(
         "--checkpoint-every",
-        type=click.FloatRange(0),
-        default=30.0,
-        show_default=True,
-        help="Smallest number of seconds between checkpoints.",
+        type=options.Amount(0),
+        help="Smallest number of seconds between checkpoints (default: 30).",
     ),
     click.option(
         "--resume",
@@ -301,7 +299,7 @@ _SENTENCES = [
     ),
     click.option(
         "--prune",
-        type=click.FloatRange(0),
+        type=options.Amount(0),
         help="Drop features whose weights are all at most this large.",
     ),
     click.option(

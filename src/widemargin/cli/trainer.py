@@ -12,13 +12,16 @@ import click
 import numpy as np
 
 from widemargin.cli.learners import LEARNERS
-from widemargin.cli.options import read_gamma, refuse_to_overwrite
+from widemargin.cli.options import read_gamma
+from widemargin.cli.targets import MODEL, check_output
 from widemargin.data.readers.sources import find_files, is_seekable
 from widemargin.parameters import Use, parse_bytes
 from widemargin.stores.addresses import stamp_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 
+#: The default number of seconds between checkpoints.
+_EVERY = 30.0
 _SHUFFLES = {"blocks": True, "no": False}
 #: Options that do not change what is learned, so a checkpoint stays valid if they change.
 _INDIFFERENT = {
@@ -69,7 +72,7 @@ class Job:
     memory: int = 1 << 31
     stream: bool = False
     checkpoint: str | None = None
-    every: float = 30.0
+    every: float = _EVERY
     resume: bool = False
     cache: bool = False
     force: bool = False
@@ -80,9 +83,10 @@ class Job:
     def of(cls, files: Sequence[str], given: Mapping[str, Any]) -> Job:
         """The job that the options describe."""
         valid, validation = _read_valid(given["valid"])
+        usual = "model.wm" if files else "digits.wm"
         on_folds = given["folds"] or given["tune"]  # the model then learns from all rows
         job = cls(
-            model=given["path"] or ("model.wm" if files else "digits.wm"),
+            model=usual if given["path"] is None else given["path"],
             files=tuple(files),
             valid=valid,
             validation=validation,
@@ -90,16 +94,18 @@ class Job:
             memory=parse_bytes("--memory", given["memory"]),
             stream=given["stream"],
             checkpoint=given["checkpoint"],
-            every=given["checkpoint_every"],
+            every=_EVERY if given["checkpoint_every"] is None else given["checkpoint_every"],
             resume=given["resume"],
             cache=given["cache"],
             force=given["force"],
             as_json=given["as_json"],
             quiet=given["quiet"],
         )
-        refuse_to_overwrite(job.model, job.force)
+        check_output(job.model, MODEL, job.force)
         if job.resume and job.checkpoint is None:
             raise click.UsageError("--resume needs --checkpoint, the folder to continue from")
+        if given["checkpoint_every"] is not None and job.checkpoint is None:
+            raise click.UsageError("--checkpoint-every has no effect without --checkpoint")
         if given["valid"] is not None and given["no_holdout"]:
             raise click.UsageError("--no-holdout has no effect with --valid")
         if on_folds and given["no_holdout"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,11 @@ def examples_of_digits() -> Examples:
     return Examples(data, Classes(classes), part=_OF_DIGITS)
 
 
+def is_lone_cache(patterns: Sequence[str]) -> bool:
+    """Whether the only file to learn from is a cache."""
+    return len(patterns) == 1 and os.path.isfile(patterns[0]) and is_cache(patterns[0])
+
+
 def examples_of_cache(path: str) -> Examples:
     """Read examples from a cache."""
     found = read_cache(path)
@@ -83,9 +89,15 @@ def read_examples(
     """
     if cache and is_address(files.paths[0]):
         raise click.UsageError("--cache writes next to a local file, so it cannot take an address")
+    if cache and not files.readable_again:
+        raise click.UsageError("--cache needs files: a pipe has no place for a cache")
     path = f"{files.paths[0]}.wmc"
+    if cache and os.path.exists(path) and not is_cache(path):
+        raise click.UsageError(
+            f"{path}: is not a cache, and --cache would overwrite it; move or delete it"
+        )
     made_from = stamp(files.paths, repr((files.options, encoding))) if cache else None
-    if cache and os.path.exists(path) and is_cache(path):
+    if cache and os.path.exists(path):
         found = read_cache(path, made_from)
         if found is not None:
             return Examples(*found)

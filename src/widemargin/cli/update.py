@@ -15,8 +15,8 @@ import numpy as np
 
 from widemargin.cli.linear import settings_of
 from widemargin.cli.model_input import ModelInput
-from widemargin.cli.options import refuse_to_overwrite
 from widemargin.cli.progressive import Progressive, refuse_predictions
+from widemargin.cli.targets import MODEL, check_output
 from widemargin.data.datasets import Classes, Encoded, read_all
 from widemargin.errors import DataError, DataWarning
 from widemargin.markup.words import several
@@ -38,7 +38,7 @@ _NAMED = 10
 def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any]) -> int:
     """Train the model on more examples, and return the exit code."""
     began = time.monotonic()
-    refuse_to_overwrite(target, given["force"])
+    check_output(target, MODEL, given["force"])
     _refuse_sentences(path)
     inputs = ModelInput(path, files, given, live=given["predictions"])
     model, encoder = _updatable(path, inputs.model, inputs.encoder), inputs.encoder

@@ -8,6 +8,7 @@ import click
 
 #: Parameters in Python that have another name than the option.
 _OTHERS = {"validation": "--valid", "tag_dictionary": "--dictionary"}
+_ESCAPED = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _NUMPY = re.compile(r"\bnp\.[a-z0-9]+_?\(('[^']*'|[^()]*)\)")
 _QUOTED, _PLAIN = r"'[^']*'", r"[-+]?\w+(?:\.\d+)?(?:[-+]\d+)?"
 
@@ -30,8 +31,22 @@ def in_shell_words(message: str, command: click.Command) -> str:
     names = "|".join(map(re.escape, written))
     value = f"{_QUOTED}|{_PLAIN}"
     message = re.sub(rf" \((?:{names})=(?:{value})\)", "", message)
-    given = rf"(?<![\w/.='\"-])(?:--)?({names})=((?:{value})(?: or {_QUOTED})*)(?![\w/.])"
+    message = re.sub(r"( must be a [^;:]*), or None\b", r"\1", message)  # options are left out
+    if "power" in written:
+        message = message.replace("the power of eta=", "power=")
+    given = rf"(?<![\w/.='\"-])(?:--)?({names})=((?:{value})(?:(?:, | or ){_QUOTED})*)(?![\w/.])"
     return re.sub(given, lambda found: _option(found[1], found[2], written), message)
+
+
+def on_one_line(label: object) -> str:
+    """A label as a cell of a line of output: tabs and line ends, if it has any, are escaped.
+
+    Examples
+    --------
+    >>> on_one_line("very\\tgood\\n"), on_one_line(3)
+    ('very\\\\tgood\\\\n', '3')
+    """
+    return str(label).translate(_ESCAPED)
 
 
 def _written(command: click.Command) -> dict[str, click.Option]:

@@ -12,6 +12,7 @@ import numpy as np
 from widemargin.comparison.paired import Pair
 from widemargin.markup.charts import interval_chart
 from widemargin.markup.html import Markup, facts, fragment, joined, page, section, table, tag
+from widemargin.stores.writing import write_text
 
 _MEGA = 1024 * 1024
 _HEADS = ("learner", "accuracy", "below the best by", "fit s", "answer s", "memory MB", "note")
@@ -261,8 +262,7 @@ class Comparison:
                 section("method", "How it was measured", tag("p", self.method())),
             ]
         )
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page(title, tag("main", body)))
+        write_text(path, page(title, tag("main", body)))
 
 
 def _and(names: Sequence[str]) -> str:

@@ -35,9 +35,9 @@ from widemargin.modelfile import (
     pack_strings,
     read_header,
     unpack_strings,
-    write_file,
 )
 from widemargin.parameters import check_counts
+from widemargin.stores.writing import write_file
 
 #: Written into every cache, and increased when the layout changes.
 _FORMAT = 1

@@ -14,6 +14,7 @@ from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.formats import TABLES
+from widemargin.data.readers.sources import name_of
 from widemargin.data.rows import Rows, Stack
 from widemargin.errors import DataError
 
@@ -190,7 +191,7 @@ def read_all(
         if budget is not None and size > budget:
             return None
     if not chunks:
-        raise DataError(f"{', '.join(files.paths)}: there are no examples")
+        raise DataError(f"{', '.join(map(name_of, files.paths))}: there are no examples")
     kept = join_tables(waiting) if keep and encoder.kind == "table" and waiting else None
     while waiting:
         rows.add(encoder.encode(waiting.pop(0), 0.0, threads, note=True))

@@ -7,9 +7,9 @@ import os
 import numpy as np
 
 from widemargin.errors import DataError, ModelFileError
-from widemargin.modelfile import write_file
 from widemargin.models.linear import LinearModel
 from widemargin.online.state import State
+from widemargin.stores.writing import write_file
 
 #: Solver names that we write: LIBLINEAR predicts in the same way with all of them, but gives
 #: probabilities only with logistic regression.

@@ -22,6 +22,7 @@ from widemargin.pages.ranking import ranked
 from widemargin.pages.reportable import Subject, exam_of, given_params, subject_of
 from widemargin.pages.sentences import scores_of, sentence_sections
 from widemargin.pages.verdicts import meaning, verdict
+from widemargin.stores.writing import write_text
 from widemargin.structured.examination import SentenceExam
 from widemargin.training.history import History
 
@@ -121,8 +122,7 @@ def write_report(
     parts.append(section("timings", "Timings", _timings(subject.history)))
     parts.append(section("again", "How to do it again", _again(subject, commands)))
     text = page(heading, tag("main", *parts))
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_text(path, text)
 
 
 def _classes(subject: Subject) -> str:

@@ -18,6 +18,7 @@ from widemargin.plots import style
 from widemargin.plots.display import Display
 from widemargin.plots.hypotheses import Hypothesis, hypotheses
 from widemargin.plots.views import Features, View, examples_of, make_view, names_of
+from widemargin.stores.writing import write_text
 
 #: The largest number of lines to draw; more would only blur.
 _LINES = 60
@@ -333,8 +334,7 @@ play.onclick = () => {{
   film = setInterval(() => show((+at.value + 1) % frames.length), {1000 * seconds:g});
 }};
 </script>"""
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(page("A training run, mistake by mistake", body, scripts=True))
+    write_text(path, page("A training run, mistake by mistake", body, scripts=True))
 
 
 def _spread(n: int, most: int) -> list[int]:

@@ -56,7 +56,7 @@ def certify_examples(
     if kernel is not None:
         X, gram = gram_matrix(X, kernel, **params), True
     bias = kernel is None if bias is None else bias
-    _check_parameters(bias, tol, margin, multiclass)
+    _check_parameters(bias, tol, margin, multiclass, max_seconds)
     if not hasattr(X, "tocsr"):
         compile_ahead("certify")
     rows = _rows(X, float(bias), gram)
@@ -78,13 +78,19 @@ def certify_examples(
 
 
 def _check_parameters(
-    bias: bool | float, tol: float | None, margin: float | None, multiclass: str
+    bias: bool | float,
+    tol: float | None,
+    margin: float | None,
+    multiclass: str,
+    max_seconds: float | None,
 ) -> None:
     """Raise an error that names the first invalid parameter."""
     if tol is not None:
         check_not_negative("tol", tol, infinite=True, other="None")
     if margin is not None:
         check_not_negative("margin", margin, other="None")
+    if max_seconds is not None:
+        check_not_negative("max_seconds", max_seconds, infinite=True, other="None")
     check_constant("bias", bias)
     check_choice("multiclass", multiclass, ("pairs", "rest"))
 

@@ -18,7 +18,13 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import describe_newer, one_line, read_model_file, write_model_file
+from widemargin.modelfile import (
+    describe_newer,
+    description_of,
+    one_line,
+    read_model_file,
+    write_model_file,
+)
 
 #: Written to every checkpoint, and increased when the data needed to resume a run change.
 _FORMAT = 3
@@ -70,6 +76,8 @@ class Checkpoints:
         self.path = os.path.join(folder, f"{name}.wm")
         self.describe: Callable[[Any, Any], Contents] | None = None
         self.resume, self.interrupted = resume, False
+        if not resume and os.path.exists(self.path) and not _is_checkpoint(self.path):
+            raise ModelFileError(f"{self.path}: is not a checkpoint; use another folder")
         self.saved = self._read() if resume else None
         self._last, self._cost = time.monotonic(), 0.0
 
@@ -123,11 +131,17 @@ class Checkpoints:
 
     def remove(self) -> None:
         """Delete the checkpoint and those of its parts, once the task is done."""
-        # A process that was killed may also have left a temporary file.
         mine = re.compile(rf"{re.escape(self.name)}(-.*)?\.wm(\.[0-9a-f]+\.tmp)?")
         for file in os.listdir(self.folder):
-            if mine.fullmatch(file):
-                os.unlink(os.path.join(self.folder, file))
+            path = os.path.join(self.folder, file)
+            # A process that was killed may also have left a temporary file.
+            if mine.fullmatch(file) and (file.endswith(".tmp") or _is_checkpoint(path)):
+                os.unlink(path)
+
+
+def _is_checkpoint(path: str) -> bool:
+    """Whether a file is a checkpoint; a model of the same name is not."""
+    return os.path.isfile(path) and "task" in description_of(path)
 
 
 @contextmanager

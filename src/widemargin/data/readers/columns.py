@@ -269,6 +269,7 @@ def choose(
     used = {*text, *only} if text or only else set(names)
     used -= {*drop, *_if_any(label), *_if_any(weight)}
     features = tuple(name for name in names if name in used)
+    _check_categories(categories, features, text, source)
     if not features:
         asked = "; is there another delimiter?" if len(names) == 1 else ""
         raise DataError(
@@ -283,6 +284,19 @@ def choose(
     return ChosenColumns(
         (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight
     )
+
+
+def _check_categories(
+    categories: Iterable[str], features: Sequence[str], text: Iterable[str], source: str
+) -> None:
+    """Refuse categories that are not used, or not as such."""
+    for name in categories:
+        if features and name not in features:
+            raise DataError(
+                f"{source}: column {name!r} is declared a category, but is not a feature"
+            )
+        if name in text:
+            raise DataError(f"{source}: column {name!r} cannot be both a text and a category")
 
 
 def _weight(names: Sequence[str], options: TableOptions, source: str) -> str | None:

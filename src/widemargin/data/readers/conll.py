@@ -14,6 +14,7 @@ import numpy as np
 from widemargin.data.readers.cells import Cells, Columns, LazyLines, split_lines
 from widemargin.data.readers.corpus import WORDS, Corpus, Layout, joined
 from widemargin.data.readers.formats import CORPORA, DOCUMENT, are_columns_certain, format_of
+from widemargin.data.readers.recoded import check_encoding, not_encoded
 from widemargin.data.readers.skipping import SkippedSentences
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
@@ -99,6 +100,7 @@ def read_conll(
         if columns is not None:
             raise ValueError("words has no effect with columns; call the words 'word' there")
     check_whole("skip_bad", skip_bad, least=0)
+    check_encoding(encoding)
     skipped = SkippedSentences(skip_bad, check) if skip_bad else None
     parse = partial(_parse, columns=columns, words=words)
     if hasattr(source, "read"):
@@ -169,14 +171,9 @@ def decode(content: bytes, source: str, encoding: str, errors: str = "strict") -
     """The text of a file; an error names the line that is not in this encoding."""
     try:
         return content.decode(encoding, errors)
-    except LookupError:
-        raise DataError(f"encoding {encoding!r} is unknown") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{source}:{line}: the byte 0x{content[error.start]:02x} is not {encoding}:"
-            " give the encoding (latin-1, perhaps), or convert the file"
-        ) from None
+        raise not_encoded(source, line, content[error.start], encoding) from None
 
 
 class _CorpusLines:

@@ -113,16 +113,24 @@ class Files:
         self.schema: TableSchema | None = self.options.table.schema
         self._opened: dict[str, Any] = {}
         self.format = self.options.format or self._find_format()
-        delimiter = self.options.table.delimiter
-        if delimiter is not None and self.format not in DELIMITED:
-            raise ValueError(f"delimiter={delimiter!r} has no effect for {self.format} files")
-        decimal = self.options.table.decimal
-        if decimal != "." and self.format not in DELIMITED:
-            raise ValueError(f"decimal={decimal!r} has no effect for {self.format} files")
+        self._check_cells()
         labelled = self.format == "labelled-text"
         self._header = HeaderLine(self.options.table.header) if labelled else None
         if self.format == "parquet" and not is_utf8(self.options.encoding):
             raise DataError(f"{name_of(self.paths[0])}: text in Parquet is always UTF-8")
+
+    def _check_cells(self) -> None:
+        """Refuse options about lines of cells for files that have none."""
+        told, usual = self.options.table, TableOptions()
+        names = {"delimiter", "decimal", "header"}
+        if self.format in DELIMITED:
+            return
+        if self.format == "labelled-text":
+            names.remove("header")
+        for name in sorted(names):
+            value = getattr(told, name)
+            if value != getattr(usual, name):
+                raise ValueError(f"{name}={value!r} has no effect for {self.format} files")
 
     def _find_format(self) -> str:
         among = self.options.among

@@ -29,6 +29,12 @@ TABLES = ("csv", "tsv", "parquet", "jsonl")
 DELIMITED = ("csv", "tsv")
 #: How a line begins that separates documents in files of columns.
 DOCUMENT = "-DOCSTART-"
+#: How our own files begin, after the length of their header, and what they are.
+_OWN = {
+    b'{"__metadata__": {"model"': "a model, not examples",
+    b'{"__metadata__": {"examples"': "a cache, which only train reads, if it is the only file;"
+    " give the file that it was made from",
+}
 _COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _LINES = 20
 #: If the first line is longer than this, only its start was seen.
@@ -57,6 +63,9 @@ def format_of(
     >>> format_of("-", b"+1 3:0.5 7:1\\n-1 2:1\\n")
     'svmlight'
     """
+    kind = next((kind for begins, kind in _OWN.items() if head[8:].startswith(begins)), "")
+    if kind:
+        raise DataError(f"{name}: is {kind}")
     named = _named(name)
     if named == "tsv" and "labelled-text" in among and _holds_documents(head):
         return "labelled-text"

@@ -22,6 +22,14 @@ def check_encoding(encoding: str) -> None:
         ) from None
 
 
+def not_encoded(source: str, line: int, byte: int, encoding: str) -> DataError:
+    """The error for a byte that is not part of a text in this encoding."""
+    return DataError(
+        f"{source}:{line}: the byte 0x{byte:02x} is not {encoding}:"
+        " give the encoding (latin-1, perhaps), or convert the file"
+    )
+
+
 def is_utf8(encoding: str) -> bool:
     """Whether this is a name of UTF-8, with or without a byte order mark, which is ignored."""
     return codecs.lookup(encoding).name in (UTF8, "utf-8-sig")

@@ -185,9 +185,11 @@ def find_files(patterns: str | os.PathLike[str] | Sequence[str | os.PathLike[str
         found += matches
     if not found:
         raise DataError("no file was given")
-    for path in found:
+    for number, path in enumerate(found):
         if path != STANDARD_INPUT:
             check_readable(path)
+        if path in found[:number] and not is_seekable(path):
+            raise DataError(f"{name_of(path)}: is given twice, but can be read only once")
     return found
 
 
@@ -199,7 +201,7 @@ def check_readable(path: str) -> None:
     try:
         kind = os.stat(path).st_mode
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+        raise DataError(f"{path or repr(path)}: {error.strerror}") from None
     if stat.S_ISDIR(kind):
         raise DataError(f"{path}: is a folder, not a file")
     if not os.access(path, os.R_OK):
@@ -240,7 +242,11 @@ def open_bytes(path: str, encoding: str = UTF8) -> io.BufferedReader:
 
 def _open_decompressed(path: str) -> io.BufferedReader:
     raw: Any = sys.stdin.buffer if path == STANDARD_INPUT else open_file(path)
-    kind, file = _recognised(raw.peek(6)[:6]), raw
+    try:
+        head = raw.peek(6)[:6]
+    except OSError as error:  # a folder, say, or standard input that is closed
+        raise DataError(f"{name_of(path)}: {error.strerror}") from None
+    kind, file = _recognised(head), raw
     if not kind:
         return raw
     if kind == "gzip":
