@@ -20,8 +20,9 @@ from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.parameters import check_choice, check_whole
 
-#: The columns of CoNLL-U after the token number.
+#: The columns of CoNLL-U after the token number, and all of them.
 CONLLU = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_ALL_CONLLU = ("id", *CONLLU)
 #: Default column names: CoNLL-2002, 2000, 2003.
 _NAMES = {
     1: ("word",),
@@ -294,7 +295,7 @@ def _parse_conllu(text: str, source: str) -> Corpus:
     """CoNLL-U. Ranges and empty nodes are not tokens, but are written back."""
     lines = _CorpusLines(text, source)
     rows = lines.holding(ord("#"))
-    cells = lines.cells(rows, "\t", len(CONLLU) + 1, "CoNLL-U has")
+    cells = lines.cells(rows, "\t", len(_ALL_CONLLU), "CoNLL-U has")
     numbers = cells.column(0)
     words = [number.isdecimal() for number in numbers]
     if not all(words):
@@ -305,7 +306,7 @@ def _parse_conllu(text: str, source: str) -> Corpus:
         rows, cells = rows[chosen], cells._replace(edges=cells.edges[chosen])
         numbers = list(compress(numbers, words))
     columns = Columns({}, cells, {name: j + 1 for j, name in enumerate(CONLLU)})
-    corpus = lines.corpus(rows, columns, "conllu")
+    corpus = replace(lines.corpus(rows, columns, "conllu"), numbered=_ALL_CONLLU)
     place = np.arange(corpus.tokens) - np.repeat(corpus.starts[:-1], corpus.lengths) + 1
     expected = list(map(str, place.tolist()))
     if numbers != expected:
