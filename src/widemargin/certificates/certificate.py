@@ -313,11 +313,13 @@ class RunCertificate:
         if self.margin is not None:
             lines.append(f"margin on these examples {self.margin:.6g}, R {self.R:.6g}")
         if self.bound is not None and math.isfinite(self.bound):
-            lines.append(f"at most {math.floor(self.bound)} {counted}, gamma {self.gamma}")
+            most = several(math.floor(self.bound), "mistake") + counted.removeprefix("mistakes")
+            lines.append(f"at most {most}, gamma {self.gamma}")
         elif self.no_bound:
             lines.append(f"no bound: {self.no_bound}")
         if self.hinge_bound is not None and math.isfinite(self.hinge_bound):
-            lines.append(f"at most {math.floor(self.hinge_bound)} mistakes by the hinge loss")
+            most = several(math.floor(self.hinge_bound), "mistake")
+            lines.append(f"at most {most} by the hinge loss")
         if self.inequalities_held is not None:
             held = "held" if self.inequalities_held else "did not hold"
             lines.append(f"the two inequalities of the proof {held} after every mistake")
