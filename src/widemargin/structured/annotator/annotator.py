@@ -15,7 +15,11 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.parameters import check_seconds, check_whole, is_number, make_generator
 from widemargin.structured.annotator.document import Document
-from widemargin.structured.annotator.measures import AnnotationMeasures, measure_annotation
+from widemargin.structured.annotator.measures import (
+    AnnotationMeasures,
+    measure_annotation,
+    read_answers,
+)
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.annotator.stages import StageClock
 from widemargin.structured.estimator import CertifiedEstimator
@@ -121,8 +125,11 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
         check_whole("jackknife", self.jackknife, least=0)
         check_seconds("max_seconds", self.max_seconds)
         corpus = _treebank_of(treebank)
+        check_annotated(corpus)  # now, and not after the stages before the parser
         valid = self.validation if valid is None else valid
         held_out = None if valid is None else _treebank_of(valid)
+        if held_out is not None:
+            read_answers(held_out)
         parts = min(int(self.jackknife), len(corpus))
         parts = parts if parts > 1 else 0
         plan = [("tokens", _SHARES["tokens"])]
@@ -250,9 +257,7 @@ def _treebank_of(given: Any) -> Corpus:
     """A treebank in CoNLL-U."""
     if is_number(given):
         raise DataError(f"validation={given!r}: an annotator needs a treebank here, not a share")
-    corpus = given if isinstance(given, Corpus) else read_conll(given, format="conllu")
-    read_paragraphs(corpus)  # raises an error if it is not a treebank
-    return corpus
+    return given if isinstance(given, Corpus) else read_conll(given, format="conllu")
 
 
 def check_annotated(corpus: Corpus) -> None:

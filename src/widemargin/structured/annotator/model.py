@@ -177,7 +177,7 @@ class AnnotatorModel(SavedModel):
         sentences : Corpus, path, or list of lists of words
             Existing columns are replaced.
         """
-        corpus = corpus_of(sentences)
+        corpus = corpus_of(sentences, beside=())
         for name, cells in self.columns(corpus, n_jobs).items():
             corpus = corpus.with_column(name, cells)
         return corpus

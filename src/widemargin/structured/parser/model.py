@@ -327,8 +327,9 @@ class ParserModel(Cacheless, SavedModel):
         **tags
             Columns of tags by name, if the parser has no taggers.
         """
-        trees = self.predict(self._corpus_of_one(words, tags))
-        return Tree(list(words), trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)
+        corpus = self._corpus_of_one(words, tags)
+        trees = self.predict(corpus)
+        return Tree(corpus.words, trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)
 
     def _corpus_of(self, sentences: Any) -> Corpus:
         return corpus_of(sentences, beside=() if self.taggers else self.columns)
@@ -344,7 +345,7 @@ class ParserModel(Cacheless, SavedModel):
 
     def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
         """A corpus with the columns head and deprel, and the parser's own tags."""
-        corpus = corpus_of(sentences)
+        corpus = self._corpus_of(sentences)
         trees = self.predict(corpus, n_jobs)
         found = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
         for name, cells in {**(trees.tags if self.taggers else {}), **found}.items():
@@ -353,7 +354,7 @@ class ParserModel(Cacheless, SavedModel):
 
     def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:
         """UAS and LAS on sentences with trees, see `measure_trees`."""
-        corpus = corpus_of(sentences)
+        corpus = self._corpus_of(sentences)
         trees = self.predict(corpus)
         return measure_trees(corpus, trees.heads, trees.labels, subtypes)
 

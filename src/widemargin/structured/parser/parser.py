@@ -59,12 +59,13 @@ from widemargin.structured.parser.training import (
 from widemargin.structured.parser.treebank import (
     COLUMNS,
     Places,
+    check_treebank,
     hash_tags,
     labels_of,
     lay_out,
     with_trees,
 )
-from widemargin.structured.parser.trees import Attachment
+from widemargin.structured.parser.trees import Attachment, check_trees, heads_of
 from widemargin.structured.sentences import corpus_of, hold_out, holds_out
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.model import TaggerModel
@@ -217,11 +218,15 @@ class Parser(CertifiedEstimator[ParserModel]):
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there are no sentences to learn from")
         refuse_too_long(corpus, self.system)
+        heads_of(corpus)  # an error if there is no such column
+        check_treebank(corpus)
         if self.system in _BY_TRANSITIONS:
             compile_ahead("Parser")
         columns = choose_columns(corpus, asked_tags(self.tags))
         rng = make_generator(self.random_state)
         corpus, held_out = hold_out(self.validation, corpus, rng)
+        if held_out is not None:
+            check_trees(held_out, heads_of(held_out))
         with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
             stages = Stages(watch, checkpoints, self.max_seconds, self._spread)
             self.model_ = self._learn(corpus, held_out, columns, rng, stages)
