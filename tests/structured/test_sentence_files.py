@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from shell import run
 from small_language import made_corpus
 from tagged_sentences import made_sentences
 
 from widemargin import DataError, Parser, Tagger
+from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.trees import measure_trees
@@ -147,3 +149,43 @@ def test_pruning_never_makes_a_file_larger(bits, tmp_path):
         assert loaded.prune(0.2).predict(unseen) == one.prune(0.2).predict(unseen)
     for part in (sizes[::2], sizes[1::2]):  # with and without names
         assert sorted(part, reverse=True) == part
+
+
+def test_a_file_without_tags_has_the_other_columns_of_the_training_file(tmp_path):
+    train, bare = tmp_path / "train.txt", tmp_path / "bare.txt"
+    for more in ([], ["x", "y"]):
+        rows = [
+            ["big", "A", *more, "B-NP"],
+            ["dogs", "N", *more, "I-NP"],
+            ["bark", "V", *more, "O"],
+        ]
+        whole, words = (
+            "".join(" ".join(row[:end]) + "\n" for row in rows) + "\n" for end in (None, -1)
+        )
+        train.write_text(whole * 3)
+        bare.write_text(words)
+        tagger = Tagger(bits=10, random_state=0).fit(str(train))
+        assert len(tagger.model_.templates.columns.inputs) == 1 + len(more)
+        tagger.save(tmp_path / "t.wm")
+        assert tagger.predict(str(bare)) == [["B-NP", "I-NP", "O"]]
+        sentence = read_conll(bare)[0]
+        assert tagger.tag(sentence) == ["B-NP", "I-NP", "O"]
+        assert tagger.margins(sentence).tolist() == tagger.margins(str(bare))[0].tolist()
+        assert run("tag", tmp_path / "t.wm", bare).stdout == whole
+        run("explain", tmp_path / "t.wm", bare)
+    with pytest.raises(DataError, match="which the input does not have"):  # the user named them
+        tagger.predict(read_conll(bare, columns=["word", "a", "b", "c"]))
+
+
+def test_a_missing_sentence_or_word_is_named(tmp_path):
+    (tmp_path / "t.txt").write_text("dogs N\nbark V\n\n" * 3)
+    Tagger(bits=10, random_state=0).fit(str(tmp_path / "t.txt")).save(tmp_path / "t.wm")
+    (tmp_path / "one.txt").write_text("bark\n")
+    (tmp_path / "empty.txt").write_text("bark\n\n")
+    for name, option, number, message in (
+        ("one.txt", "--row", "2", "has 1 sentence, so there is no sentence 2"),
+        ("one.txt", "--token", "2", "has 1 word, so there is no --token 2"),
+        ("empty.txt", "--row", "2", "empty.txt: sentence 2 has no words"),
+    ):
+        wrong = run("explain", tmp_path / "t.wm", tmp_path / name, option, number, code=1)
+        assert message in wrong.stderr

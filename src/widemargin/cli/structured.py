@@ -323,6 +323,6 @@ class ParserTrainer(SentenceTrainer):
             **{"system": model.system, "beam": model.beam, "labels": labels},
             **{"tags": list(model.columns), "own_tags": bool(model.taggers)},
         }
-        source = "its own" if model.taggers else "from the input"
+        source = "from its own taggers" if model.taggers else "from the input"
         tags = f"tags {', '.join(model.columns)} {source}"
         return Section(figures, [f"parser, {model.system}: {labels} labels, {tags}"])

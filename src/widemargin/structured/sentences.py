@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.readers.conll import read_conll
+from widemargin.data.readers.conll import name_without_tags, read_conll
 from widemargin.data.readers.corpus import Corpus, Sentence, gather
 from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
@@ -194,8 +194,9 @@ def columns_of_sentence(
         made, values = feature_columns([words], inputs, numbers)
         return {name: cells for name, (cells,) in made.items()}, values
     if isinstance(words, Sentence):
-        beside = [name for name in inputs if name in words.corpus.names]
-        own = {name: words.column(name) for name in beside}
+        named = Sentence(words, with_inputs(words.corpus, inputs), words.number)
+        beside = [name for name in inputs if name in named.corpus.names]
+        own = {name: named.column(name) for name in beside}
         return {"word": words, **own, **columns}, words.values
     return {"word": words, **columns}, None
 
@@ -228,6 +229,17 @@ def place_in_sentence(token: int, size: int) -> int:
     if not -size <= token < size:
         raise DataError(f"there is no token {token}: the sentence has {size}, counted from 0")
     return token % size
+
+
+def with_inputs(corpus: Corpus, inputs: Collection[str]) -> Corpus:
+    """A corpus whose columns are named as in a file with tags, if that gives it these columns.
+
+    The names that `read_conll` gives to columns depend on how many there are.
+    """
+    if corpus.format != "conll" or all(name in corpus.columns for name in inputs):
+        return corpus
+    named = name_without_tags(corpus)
+    return named if all(name in named.columns for name in inputs) else corpus
 
 
 def word_columns(corpus: Corpus) -> Mapping[str, list[str]]:

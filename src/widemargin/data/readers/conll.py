@@ -279,8 +279,7 @@ def _parse_columns(
     if words is not None and words > width:
         raise DataError(f"{source}: has no column {words} for the words, only columns 1 to {width}")
     if names is None:
-        first, *others = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
-        names = [*others[: (words or 1) - 1], first, *others[(words or 1) - 1 :]]
+        names = _default_names(width, words or 1)
     elif len(names) != width or len(set(names)) != width:
         found = several(width, "column")
         raise DataError(f"{source}: has {found}, but the names given are {', '.join(names)}")
@@ -289,6 +288,28 @@ def _parse_columns(
     columns = Columns({}, cells, {names[j]: j for j in order})
     corpus = lines.corpus(rows, columns, "conll")
     return replace(corpus, numbered=tuple(names)) if at else corpus
+
+
+def _default_names(width: int, words: int) -> list[str]:
+    """The names of the columns of a file, given how many there are and which holds the words."""
+    first, *others = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
+    return [*others[: words - 1], first, *others[words - 1 :]]
+
+
+def name_without_tags(corpus: Corpus) -> Corpus:
+    """Columns named as in a file with one more column, the tags.
+
+    The names of columns depend on how many there are: in a file of words, parts of speech and
+    chunks the second is "pos", and so it is in this one of words and parts of speech. Names that
+    were given to `read_conll` stay as they are.
+    """
+    names = list(corpus.numbered) or corpus.names
+    words = names.index(corpus.names[0]) + 1
+    if names != _default_names(len(names), words):
+        return corpus
+    *others, _ = _default_names(len(names) + 1, words)
+    columns = Columns.of(corpus.columns).renamed(dict(zip(names, others, strict=True)))
+    return replace(corpus, columns=columns, numbered=tuple(others) if corpus.numbered else ())
 
 
 def _parse_conllu(text: str, source: str) -> Corpus:

@@ -41,6 +41,7 @@ from widemargin.structured.sentences import (
     one_or_many,
     place_in_sentence,
     stretches,
+    with_inputs,
     word_columns,
 )
 from widemargin.structured.spans import convert_tags
@@ -245,6 +246,7 @@ class TaggerModel(Cacheless):
         piece is read and tagged at a time, so that its text stays in the cache.
         """
         columns, given = self.templates.columns, self.answering_weights.for_tagging
+        corpus = with_inputs(corpus, columns.inputs)
         labels = np.empty(corpus.tokens, np.uint32)
         whole = None
         if words is not None and not columns.inputs:
@@ -474,6 +476,7 @@ class TaggerModel(Cacheless):
         keep : callable
             Called with the positions of some tokens and their scores (tokens, labels).
         """
+        corpus = with_inputs(corpus, self.templates.columns.inputs)
         tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         W, D, unit, *_ = self.answering_weights
