@@ -635,3 +635,22 @@ def test_bad_input():
 def test_a_task_is_shown_as_the_call_that_makes_it_again():
     assert repr(Tagging(["A", "B"])) == "Tagging(tags=['A', 'B'])"
     assert repr(Classes(4)) == "Classes(k=4)"
+
+
+def test_a_list_is_no_tuple():
+    words = [["the", "dog"], ["dogs", "bark"]]
+    model = StructuredPerceptron(Tagging(["D", "N", "V"]), random_state=0)
+    with pytest.raises(
+        DataError, match=r"\['D', 'N'\] is a list, but the task answers with a tuple"
+    ):
+        model.fit(words[:1] * 3, [["D", "N"]] * 3)
+    assert model.fit(words, [("D", "N"), ("N", "V")]).history_.stopped == "no mistakes"
+
+
+def test_the_check_of_a_decoder_refuses_names_that_are_no_strings():
+    class Pairs(Tagging):
+        def features(self, x, y):
+            return [("tags", len(y)), *super().features(x, y)]
+
+    with pytest.raises(DataError, match=r"\('tags', 2\) is not a string"):
+        check_decoder(Pairs(["D", "N"]), [["the", "dog"]])

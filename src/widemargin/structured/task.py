@@ -178,7 +178,8 @@ def check_decoder(
     Raises
     ------
     DataError
-        If an answer scores less than the best candidate, or is not a candidate.
+        If an answer scores less than the best candidate, or is not a candidate; or if the name of
+        a feature is not a string.
 
     Examples
     --------
@@ -194,7 +195,11 @@ def check_decoder(
     for x in examples:
         answers = list((candidates or task.candidates)(x))
         described = [count_features(task.features(x, y)) for y in answers]
-        names = sorted({name for features in described for name in features})
+        found = {name for features in described for name in features}
+        for name in found:
+            if not isinstance(name, str):
+                raise DataError(f"features({x!r}, y): {name!r} is not a string, as names must be")
+        names = sorted(found)
         for _ in range(rounds):
             score = Score({name: float(chance.randint(-3, 3)) for name in names})
             scores = [score(features) for features in described]

@@ -136,6 +136,7 @@ class StructuredTraining(Training):
             found = self.task.argmax(x, score)
         if found == y:
             return None
+        _refuse_other_sequence(y, found)
         features = self.task.features
         difference = difference_of(
             count_features(features(x, y)), count_features(features(x, found))
@@ -196,6 +197,16 @@ class StructuredTraining(Training):
     def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Weights:
         """Undo `pack_snapshot`."""
         return Weights.unpack(arrays, about["count"])
+
+
+def _refuse_other_sequence(y: Any, found: Any) -> None:
+    """Raise an error if two answers differ only in that one is a list and the other a tuple."""
+    if {type(y), type(found)} == {list, tuple} and list(y) == list(found):
+        right, other = type(y).__name__, type(found).__name__
+        raise DataError(
+            f"the right answer {y!r:.60} is a {right}, but the task answers with a {other}, and"
+            f" these are never equal: give {other}s"
+        )
 
 
 def _refuse_bad_features(example: int, difference: Mapping[Any, float]) -> None:
