@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from widemargin.errors import DataError
 from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.modelfile import (
-    SavedModel,
     check_room,
     pack_params,
     pack_strings,
@@ -42,7 +41,7 @@ from widemargin.structured.parser.tag_columns import ReadTags, tag_column, tagge
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
 from widemargin.structured.saved import (
-    Cacheless,
+    SentenceModel,
     certificate_of,
     join_parts,
     read_model,
@@ -94,7 +93,7 @@ class Trees(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ParserModel(Cacheless, SavedModel):
+class ParserModel(SentenceModel):
     """A trained parser.
 
     Attributes
@@ -123,7 +122,6 @@ class ParserModel(Cacheless, SavedModel):
         The width of the beam; the parameters, history and certificate of the training.
     """
 
-    #: The class that trains such models.
     learner: ClassVar[str] = "Parser"
 
     system: str
@@ -408,7 +406,7 @@ class ParserModel(Cacheless, SavedModel):
         )
         about = {
             "model": "parser",
-            "learner": "Parser",
+            "learner": self.learner,
             "system": self.system,
             "beam": self.beam,
             "rows": [len(self.W), len(self.V)],
@@ -427,7 +425,7 @@ class ParserModel(Cacheless, SavedModel):
         return {**arrays, **own}, about
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> ParserModel:
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
         """Undo `contents`."""
         tables = []
         for k, (name, largest) in enumerate(zip("WV", about["largest"], strict=True)):
@@ -487,4 +485,4 @@ def load_parser(path: str | os.PathLike[str]) -> ParserModel:
     >>> load_parser("tiny.wm").parse(["dogs", "bark"], upos=["NOUN", "VERB"]).heads
     [2, 0]
     """
-    return read_model(path, "Parser", "a parser", ParserModel)
+    return read_model(path, ParserModel)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from widemargin.loops.sequences.templates import Index
 from widemargin.modelfile import write_model_file
 from widemargin.models.explanation import Explanation, explanation_of
 from widemargin.parameters import check_not_negative, check_positive, check_whole
-from widemargin.structured.saved import Cacheless, read_model
+from widemargin.structured.saved import SentenceModel, read_model
 from widemargin.structured.sentences import (
     TagLists,
     columns_of_sentence,
@@ -77,7 +77,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TaggerModel(Cacheless):
+class TaggerModel(SentenceModel):
     """A trained tagger.
 
     Attributes
@@ -120,7 +120,6 @@ class TaggerModel(Cacheless):
         The numeric features, and their rows.
     """
 
-    #: The class that trains such models.
     learner: ClassVar[str] = "Tagger"
 
     tags: list[str]
@@ -583,7 +582,7 @@ class TaggerModel(Cacheless):
         return pack_tagger(self, names)
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> TaggerModel:
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
         """Undo `contents`."""
         return cls(**unpack_tagger(arrays, about))
 
@@ -612,4 +611,4 @@ def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
     >>> [str(tag) for tag in model.tags]
     ['NOUN', 'VERB']
     """
-    return read_model(path, "Tagger", "a tagger", TaggerModel)
+    return read_model(path, TaggerModel)
