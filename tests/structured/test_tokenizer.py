@@ -403,7 +403,7 @@ def test_the_shell_refuses_what_has_no_effect(folder) -> None:
     (folder / "bad.txt").write_bytes(b"a\n\xff\n")
     told = run("tokenize", "words.wm", "bad.txt", code=1).output
     assert "bad.txt:2: the byte 0xff is not utf-8" in told
-    with pytest.raises(ModelFileError, match="is not a tokenizer but a tagger$"):
+    with pytest.raises(ModelFileError, match=r"is not a tokenizer but a tagger$"):
         load_tokenizer("tags.wm")
 
 

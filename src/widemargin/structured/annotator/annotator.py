@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from itertools import pairwise
 from typing import Any
-
-import numpy as np
 
 from widemargin.data.encode.templates import WORDS
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
+from widemargin.evaluate.folds import consecutive_folds
 from widemargin.parameters import check_seconds, check_whole, is_number, make_generator
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.measures import (
@@ -287,10 +285,9 @@ def _jackknifed(
     if not parts:
         return _with_columns(asked, answer(whole, asked))
     found: dict[str, list[str]] = {}
-    each = np.arange(len(learned))
-    for a, b in pairwise(len(learned) * part // parts for part in range(parts + 1)):
-        model = fit(learned[(each < a) | (each >= b)])
-        for name, cells in answer(model, asked[a:b]).items():
+    for fold in consecutive_folds(len(learned), parts):
+        model = fit(learned[fold.train])
+        for name, cells in answer(model, asked[fold.test]).items():
             found.setdefault(name, []).extend(cells)
     return _with_columns(asked, found)
 
