@@ -1,6 +1,7 @@
 """Files of taggers and parsers, and what cannot be learned or measured."""
 
 import os
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from shell import run
 from small_language import made_corpus
 from tagged_sentences import made_sentences
 
-from widemargin import DataError, Parser, Tagger
+from widemargin import DataError, Lemmatizer, Parser, Tagger, load
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.parser.model import load_parser
@@ -189,3 +190,20 @@ def test_a_missing_sentence_or_word_is_named(tmp_path):
     ):
         wrong = run("explain", tmp_path / "t.wm", tmp_path / name, option, number, code=1)
         assert message in wrong.stderr
+
+
+def test_files_keep_parameters_of_any_type_and_no_held_out_sentences(tmp_path):
+    sentences, tags = [["the", "secret"], ["a", "cat"]] * 3, [["D", "N"]] * 6
+    tagger = Tagger(epochs=np.int64(3), C=Fraction(1, 4), bits=10, random_state=np.uint8(0))
+    tagger.set_params(validation=(sentences, tags)).fit([["a", "cat"]] * 6, tags)
+    tagger.save(tmp_path / "t.wm")
+    assert b"secret" not in (tmp_path / "t.wm").read_bytes()
+    again = load(tmp_path / "t.wm")
+    wanted = {"epochs": 3, "C": 0.25, "random_state": 0, "validation": None}
+    assert {name: getattr(again, name) for name in wanted} == wanted
+    again.fit(sentences, tags)
+
+    columns = {"word": sentences, "lemma": sentences, "upos": tags}
+    lemmatizer = Lemmatizer(tags=("upos",), epochs=np.int64(2), random_state=0).fit(columns)
+    lemmatizer.save(tmp_path / "l.wm")
+    assert load(tmp_path / "l.wm").get_params() == lemmatizer.get_params()

@@ -29,7 +29,6 @@ from widemargin.parameters import (
     check_probability,
     check_seconds,
     check_whole,
-    is_number,
     make_generator,
     refuse_unused,
     used_with,
@@ -289,7 +288,6 @@ class Parser(CertifiedEstimator[ParserModel]):
         allowed[np.where(heads == 0, 0, np.where(heads > number, 1, 2)), codes] = 1
         several = allowed.any(axis=1)
         allowed[~several] = 1  # a direction never seen in training may have any label
-        share = self.validation if is_number(self.validation) else None
         features = PARSER_TEMPLATES if system in TRANSITIONS else ARC_TEMPLATES
         lists = [features, LABEL_TEMPLATES]
         if len(columns) > 2:
@@ -313,7 +311,7 @@ class Parser(CertifiedEstimator[ParserModel]):
             columns=columns,
             taggers=taggers,
             beam=int(self.beam),
-            params={**self.get_params(deep=False), "tagger": None, "validation": share},
+            params=self._plain_params(),
         )
 
     def _learn(
