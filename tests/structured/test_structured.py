@@ -637,14 +637,32 @@ def test_a_task_is_shown_as_the_call_that_makes_it_again():
     assert repr(Classes(4)) == "Classes(k=4)"
 
 
-def test_a_list_is_no_tuple():
-    words = [["the", "dog"], ["dogs", "bark"]]
-    model = StructuredPerceptron(Tagging(["D", "N", "V"]), random_state=0)
-    with pytest.raises(
-        DataError, match=r"\['D', 'N'\] is a list, but the task answers with a tuple"
-    ):
-        model.fit(words[:1] * 3, [["D", "N"]] * 3)
-    assert model.fit(words, [("D", "N"), ("N", "V")]).history_.stopped == "no mistakes"
+@pytest.mark.parametrize("how", [{}, {"rule": "pa1", "cost_augmented": True}])
+def test_a_list_equals_a_tuple_with_the_same_items(how):
+    class Words(Segments):
+        """Compared by the usual cost and quality."""
+
+    X, Y = ["ab", "abab", "b"], [("ab",), ("ab", "ab"), ("b",)]
+    lists, tuples = (
+        StructuredPerceptron(Words(), random_state=0, epochs=5, **how).fit(X, list(map(kind, Y)))
+        for kind in (list, tuple)
+    )
+    assert lists.last_weights_ == tuples.last_weights_
+    assert lists.history_.mistakes == tuples.history_.mistakes
+    assert lists.history_.stopped == "no mistakes"
+    assert lists.score(X, list(map(list, Y))) == lists.score(X, Y) == 1.0
+
+
+class Segments(Task):
+    """Cut a string into pieces."""
+
+    def features(self, x, y):
+        return [name for piece in y for name in (piece, f"length {len(piece)}")]
+
+    def candidates(self, x):
+        yield (x,)
+        for end in range(1, len(x)):
+            yield from ((x[:end], *rest) for rest in self.candidates(x[end:]))
 
 
 def test_the_check_of_a_decoder_refuses_names_that_are_no_strings():

@@ -16,7 +16,7 @@ from widemargin.online.orders import EpochOrders
 from widemargin.parameters import check_counts, check_kinds
 from widemargin.structured.answers import Answers
 from widemargin.structured.beam import find_violation
-from widemargin.structured.task import Score, Task, count_features
+from widemargin.structured.task import Score, Task, count_features, same_answer
 from widemargin.structured.weights import Weights, difference_of, dot
 from widemargin.training.checkpoints import prefixed, without_prefix
 from widemargin.training.run import Counts, Training
@@ -134,9 +134,8 @@ class StructuredTraining(Training):
             found = self.task.argmax_with_cost(x, score, y)
         else:
             found = self.task.argmax(x, score)
-        if found == y:
+        if same_answer(y, found):
             return None
-        _refuse_other_sequence(y, found)
         features = self.task.features
         difference = difference_of(
             count_features(features(x, y)), count_features(features(x, found))
@@ -197,16 +196,6 @@ class StructuredTraining(Training):
     def unpack_snapshot(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Weights:
         """Undo `pack_snapshot`."""
         return Weights.unpack(arrays, about["count"])
-
-
-def _refuse_other_sequence(y: Any, found: Any) -> None:
-    """Raise an error if two answers differ only in that one is a list and the other a tuple."""
-    if {type(y), type(found)} == {list, tuple} and list(y) == list(found):
-        right, other = type(y).__name__, type(found).__name__
-        raise DataError(
-            f"the right answer {y!r:.60} is a {right}, but the task answers with a {other}, and"
-            f" these are never equal: give {other}s"
-        )
 
 
 def _refuse_bad_features(example: int, difference: Mapping[Any, float]) -> None:
