@@ -14,6 +14,7 @@ from widemargin.data.readers.conll import name_without_tags, read_conll
 from widemargin.data.readers.corpus import Corpus, Sentence, gather
 from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
+from widemargin.evaluate.folds import Fold
 from widemargin.structured.feature_dicts import feature_columns
 
 #: Names of the other columns if tokens are tuples.
@@ -90,14 +91,20 @@ def split_sentences(
     corpus: Corpus, share: float, rng: np.random.Generator
 ) -> tuple[Corpus, Corpus]:
     """Split sentences into a training part and a held-out share, both in the original order."""
-    count = round(float(share) * len(corpus))
-    if not 0.0 < share < 1.0 or not 0 < count < len(corpus):
+    part = choose_share(len(corpus), share, rng, "sentences")
+    return corpus[part.train], corpus[part.test]
+
+
+def choose_share(count: int, share: float, rng: np.random.Generator, what: str) -> Fold:
+    """Choose a share of the pieces of a corpus to hold out; `what` says what they are."""
+    held_out = round(float(share) * count)
+    if not 0.0 < share < 1.0 or not 0 < held_out < count:
         raise ValueError(
-            f"validation={share!r} must be a share from 0 up to 1 that leaves sentences on"
-            f" both sides; there are {len(corpus)}"
+            f"validation={share!r} must be a share from 0 up to 1 that leaves {what} on"
+            f" both sides; there are {count}"
         )
-    chosen = np.sort(rng.permutation(len(corpus))[:count])
-    return corpus[np.setdiff1d(np.arange(len(corpus)), chosen)], corpus[chosen]
+    chosen = np.sort(rng.permutation(count)[:held_out])
+    return Fold(np.setdiff1d(np.arange(count), chosen), chosen)
 
 
 def is_share(asked: Any) -> bool:

@@ -13,7 +13,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.parameters import check_whole, make_generator
 from widemargin.structured.estimator import CertifiedEstimator
-from widemargin.structured.sentences import holds_out, is_share
+from widemargin.structured.sentences import choose_share, holds_out, is_share
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.boundary_svm import learn_boundaries
@@ -201,20 +201,9 @@ def split_paragraphs(
     paragraphs: Sequence[Paragraph], share: float, rng: np.random.Generator
 ) -> tuple[list[Paragraph], list[Paragraph]]:
     """Split the sections of a text into a training part and a held-out share."""
-    if not 0.0 < share < 1.0:
-        raise DataError(f"validation={share!r} must be between 0 and 1, or a treebank")
     sections = [section for paragraph in paragraphs for section in paragraph.sections()]
-    count = round(share * len(sections))
-    if not 0 < count < len(sections):
-        raise DataError(
-            f"validation={share!r} holds out {count} of {len(sections)} sections of ten sentences;"
-            " give another share, or a treebank"
-        )
-    chosen = set(rng.permutation(len(sections))[:count].tolist())
-    return (
-        [section for k, section in enumerate(sections) if k not in chosen],
-        [section for k, section in enumerate(sections) if k in chosen],
-    )
+    part = choose_share(len(sections), share, rng, "sections of ten sentences")
+    return [sections[k] for k in part.train], [sections[k] for k in part.test]
 
 
 def _named(stage: str, watch: Watch | None) -> Watch | None:
