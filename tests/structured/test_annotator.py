@@ -236,7 +236,10 @@ def test_a_treebank_without_lemmas_and_features_is_learned() -> None:
     bare = treebank()
     for name in ("lemma", "xpos", "feats"):
         bare = bare.with_column(name, ["_"] * bare.tokens)
-    document = Annotator(jackknife=0, random_state=0, tagger=TAGGER).fit(bare)(TEXT)
+    stages = []
+    annotator = Annotator(jackknife=0, random_state=0, tagger=TAGGER)
+    document = annotator.fit(bare, watch=lambda moment: stages.append(moment.stage))(TEXT)  # type: ignore[func-returns-value]
+    assert {stage.partition(",")[0] for stage in stages} == {"tokens", "tags", "trees"}
     assert set(document.columns) == {"form", "upos", "head", "deprel"}
     check_conllu(document.conllu(), TEXT)
 
