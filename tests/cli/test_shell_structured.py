@@ -250,7 +250,8 @@ def test_columns_by_name_and_number(folder):
     assert tagged == chunks()  # learned by heart, and put where they were
     unknown = "the DET\nzebra NOUN\n\n"
     (folder / "two.txt").write_text(unknown, encoding="utf-8")
-    run("tag", "m.wm", "two.txt", code=1)  # its columns are called word and ner
+    shown = run("tag", "m.wm", "two.txt").stdout  # its columns are words and parts of speech, too
+    assert shown == "the DET B-NP\nzebra NOUN I-NP\n\n"
     run(*TAGGER, "chunks.txt", "--column", "upos", code=1)
     assert (
         "no column 'upos'; it has word, pos, chunk"

@@ -82,6 +82,20 @@ def test_columns_have_the_names_of_their_shared_tasks():
     assert corpus.column(2) == corpus.column("2") == corpus.column(-2) == ["NN", "VB"]
 
 
+def test_columns_of_conllu_have_the_numbers_of_the_format():
+    corpus = read(
+        "1\tIt\tit\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\tis\tbe\tAUX\tVBZ\t_\t0\troot\t_\tX=1\n"
+    )
+    assert corpus.column(2) == corpus.words
+    assert corpus.column(4) == corpus.column("4") == corpus.column("upos") == ["PRON", "AUX"]
+    assert corpus[:1].column(10) == corpus.column(-1) == ["_", "X=1"]
+    assert corpus.with_column("tag", ["A", "B"]).column(11) == ["A", "B"]
+    with pytest.raises(DataError, match="sentences: column 1 holds the numbers of the tokens"):
+        corpus.column(1)
+    with pytest.raises(DataError, match="no column 11, only columns 1 to 10"):
+        corpus.column(11)
+
+
 def test_documents_and_hashes():
     corpus = read(NER.replace("# # NN B-NP", "# # I-NP O"))
     assert corpus.sentences() == [["EU", "rejects"], ["#"]]

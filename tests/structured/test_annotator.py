@@ -21,6 +21,7 @@ from widemargin.structured.annotator.measures import (
     MEASURES,
     compare_document,
     find_mistakes,
+    measure_annotation,
 )
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.examination import examine_sentences
@@ -237,9 +238,28 @@ def test_a_treebank_without_lemmas_and_features_is_learned() -> None:
     bare = treebank()
     for name in ("lemma", "xpos", "feats"):
         bare = bare.with_column(name, ["_"] * bare.tokens)
-    document = Annotator(jackknife=0, random_state=0, tagger=TAGGER).fit(bare)(TEXT)
+    stages = []
+    annotator = Annotator(jackknife=0, random_state=0, tagger=TAGGER)
+    document = annotator.fit(bare, watch=lambda moment: stages.append(moment.stage))(TEXT)  # type: ignore[func-returns-value]
+    assert {stage.partition(",")[0] for stage in stages} == {"tokens", "tags", "trees"}
     assert set(document.columns) == {"form", "upos", "head", "deprel"}
     check_conllu(document.conllu(), TEXT)
+
+
+def test_bad_trees_are_found_before_anything_is_trained(model: AnnotatorModel) -> None:
+    def train(_: object) -> bool:
+        raise AssertionError("trained")
+
+    right = treebank(1)
+    bad = right.with_column("head", ["_", *right.column("head")[1:]])
+    for fit in (
+        lambda: Annotator().fit(bad, watch=train),
+        lambda: Annotator().fit(right, valid=bad, watch=train),
+        lambda: measure_annotator(model, bad),
+        lambda: measure_annotation(model, bad),
+    ):
+        with pytest.raises(DataError, match=r"sentences:3: has no head"):
+            fit()
 
 
 def answered(**changed: list[str]) -> dict[str, float]:

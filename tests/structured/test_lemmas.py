@@ -178,6 +178,18 @@ def test_same_seed_same_model_and_files_keep_it(learner, tmp_path) -> None:  # t
         other(path)
 
 
+@pytest.mark.parametrize("learner", [Lemmatizer, Morphologizer])
+def test_a_smaller_model_is_the_same_from_its_file(learner, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    params = {"tags": "upos"} if learner is Lemmatizer else {"columns": "feats"}
+    whole = learner(random_state=0, **params).fit(sentences()).model_
+    small = whole.smaller(bits=3, share=0.3)
+    assert small.chooser.weights < whole.chooser.weights
+    whole.save(tmp_path / "whole.wm")
+    small.save(tmp_path / "small.wm")
+    assert (tmp_path / "small.wm").stat().st_size < (tmp_path / "whole.wm").stat().st_size
+    assert load(tmp_path / "small.wm").predict(NEW) == small.predict(NEW)
+
+
 def test_what_cannot_be_learned_is_refused() -> None:
     empty = {"word": [["a"]], "lemma": [["_"]], "upos": [["X"]], "feats": [["_"]], "xpos": [["_"]]}
     with pytest.raises(DataError, match="'_' everywhere"):

@@ -479,6 +479,15 @@ def test_annotates_a_corpus(own, fresh):
     assert own.model_.attachment(found).las.f1 == 1.0
 
 
+def test_words_with_their_tags_are_one_sentence(beam):
+    tagged = [("a", "DET"), ("dog", "NOUN")]
+    tree = beam.parse(tagged)
+    assert (tree.words, tree.tags) == (["a", "dog"], ["DET", "NOUN"])
+    assert tree == beam.parse(np.array(["a", "dog"]), upos=["DET", "NOUN"])
+    found = beam.annotate([tagged])
+    assert (found.words, found.column("head")) == (tree.words, list(map(str, tree.heads)))
+
+
 def test_labels_of_one_direction_only():
     """All arcs go one way in training; a label is still given to arcs that go the other."""
     columns = {
@@ -516,6 +525,18 @@ def test_bad_trees(change, message):
     }
     with pytest.raises(DataError, match=message):
         Parser(bits=10, tags="upos").fit({**columns, **change})
+
+
+def test_bad_trees_are_found_before_taggers_are_trained(corpus):
+    def train(_):
+        raise AssertionError("trained")
+
+    heads = corpus.column("head")
+    bad = corpus.with_column("head", [*heads[:-1], "99"])
+    with pytest.raises(DataError, match="99 is not a token"):
+        Parser().fit(bad, watch=train)
+    with pytest.raises(DataError, match="99 is not a token"):
+        Parser(validation=bad).fit(corpus, watch=train)
 
 
 def test_missing_columns(beam, fresh):

@@ -1,16 +1,19 @@
 """Files of taggers and parsers, and what cannot be learned or measured."""
 
 import os
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from shell import run
 from small_language import made_corpus
 from tagged_sentences import made_sentences
 
-from widemargin import DataError, Parser, Tagger
+from widemargin import DataError, Lemmatizer, Parser, Tagger, load
+from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.parser.model import load_parser
 from widemargin.structured.parser.trees import measure_trees
@@ -147,3 +150,60 @@ def test_pruning_never_makes_a_file_larger(bits, tmp_path):
         assert loaded.prune(0.2).predict(unseen) == one.prune(0.2).predict(unseen)
     for part in (sizes[::2], sizes[1::2]):  # with and without names
         assert sorted(part, reverse=True) == part
+
+
+def test_a_file_without_tags_has_the_other_columns_of_the_training_file(tmp_path):
+    train, bare = tmp_path / "train.txt", tmp_path / "bare.txt"
+    for more in ([], ["x", "y"]):
+        rows = [
+            ["big", "A", *more, "B-NP"],
+            ["dogs", "N", *more, "I-NP"],
+            ["bark", "V", *more, "O"],
+        ]
+        whole, words = (
+            "".join(" ".join(row[:end]) + "\n" for row in rows) + "\n" for end in (None, -1)
+        )
+        train.write_text(whole * 3)
+        bare.write_text(words)
+        tagger = Tagger(bits=10, random_state=0).fit(str(train))
+        assert len(tagger.model_.templates.columns.inputs) == 1 + len(more)
+        tagger.save(tmp_path / "t.wm")
+        assert tagger.predict(str(bare)) == [["B-NP", "I-NP", "O"]]
+        sentence = read_conll(bare)[0]
+        assert tagger.tag(sentence) == ["B-NP", "I-NP", "O"]
+        assert tagger.margins(sentence).tolist() == tagger.margins(str(bare))[0].tolist()
+        assert run("tag", tmp_path / "t.wm", bare).stdout == whole
+        run("explain", tmp_path / "t.wm", bare)
+    with pytest.raises(DataError, match="which the input does not have"):  # the user named them
+        tagger.predict(read_conll(bare, columns=["word", "a", "b", "c"]))
+
+
+def test_a_missing_sentence_or_word_is_named(tmp_path):
+    (tmp_path / "t.txt").write_text("dogs N\nbark V\n\n" * 3)
+    Tagger(bits=10, random_state=0).fit(str(tmp_path / "t.txt")).save(tmp_path / "t.wm")
+    (tmp_path / "one.txt").write_text("bark\n")
+    (tmp_path / "empty.txt").write_text("bark\n\n")
+    for name, option, number, message in (
+        ("one.txt", "--row", "2", "has 1 sentence, so there is no sentence 2"),
+        ("one.txt", "--token", "2", "has 1 word, so there is no --token 2"),
+        ("empty.txt", "--row", "2", "empty.txt: sentence 2 has no words"),
+    ):
+        wrong = run("explain", tmp_path / "t.wm", tmp_path / name, option, number, code=1)
+        assert message in wrong.stderr
+
+
+def test_files_keep_parameters_of_any_type_and_no_held_out_sentences(tmp_path):
+    sentences, tags = [["the", "secret"], ["a", "cat"]] * 3, [["D", "N"]] * 6
+    tagger = Tagger(epochs=np.int64(3), C=Fraction(1, 4), bits=10, random_state=np.uint8(0))
+    tagger.set_params(validation=(sentences, tags)).fit([["a", "cat"]] * 6, tags)
+    tagger.save(tmp_path / "t.wm")
+    assert b"secret" not in (tmp_path / "t.wm").read_bytes()
+    again = load(tmp_path / "t.wm")
+    wanted = {"epochs": 3, "C": 0.25, "random_state": 0, "validation": None}
+    assert {name: getattr(again, name) for name in wanted} == wanted
+    again.fit(sentences, tags)
+
+    columns = {"word": sentences, "lemma": sentences, "upos": tags}
+    lemmatizer = Lemmatizer(tags=("upos",), epochs=np.int64(2), random_state=0).fit(columns)
+    lemmatizer.save(tmp_path / "l.wm")
+    assert load(tmp_path / "l.wm").get_params() == lemmatizer.get_params()

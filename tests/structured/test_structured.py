@@ -635,3 +635,40 @@ def test_bad_input():
 def test_a_task_is_shown_as_the_call_that_makes_it_again():
     assert repr(Tagging(["A", "B"])) == "Tagging(tags=['A', 'B'])"
     assert repr(Classes(4)) == "Classes(k=4)"
+
+
+@pytest.mark.parametrize("how", [{}, {"rule": "pa1", "cost_augmented": True}])
+def test_a_list_equals_a_tuple_with_the_same_items(how):
+    class Words(Segments):
+        """Compared by the usual cost and quality."""
+
+    X, Y = ["ab", "abab", "b"], [("ab",), ("ab", "ab"), ("b",)]
+    lists, tuples = (
+        StructuredPerceptron(Words(), random_state=0, epochs=5, **how).fit(X, list(map(kind, Y)))
+        for kind in (list, tuple)
+    )
+    assert lists.last_weights_ == tuples.last_weights_
+    assert lists.history_.mistakes == tuples.history_.mistakes
+    assert lists.history_.stopped == "no mistakes"
+    assert lists.score(X, list(map(list, Y))) == lists.score(X, Y) == 1.0
+
+
+class Segments(Task):
+    """Cut a string into pieces."""
+
+    def features(self, x, y):
+        return [name for piece in y for name in (piece, f"length {len(piece)}")]
+
+    def candidates(self, x):
+        yield (x,)
+        for end in range(1, len(x)):
+            yield from ((x[:end], *rest) for rest in self.candidates(x[end:]))
+
+
+def test_the_check_of_a_decoder_refuses_names_that_are_no_strings():
+    class Pairs(Tagging):
+        def features(self, x, y):
+            return [("tags", len(y)), *super().features(x, y)]
+
+    with pytest.raises(DataError, match=r"\('tags', 2\) is not a string"):
+        check_decoder(Pairs(["D", "N"]), [["the", "dog"]])

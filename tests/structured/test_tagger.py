@@ -23,7 +23,13 @@ from widemargin.data.encode.tokens import TokenColumns, read_tokens
 from widemargin.data.readers.corpus import Corpus
 from widemargin.loops.jit import jit
 from widemargin.loops.sequences.viterbi import best_path, n_best, path_score, score_through
-from widemargin.structured.spans import SCHEMES, convert_tags, find_illegal, scheme_of
+from widemargin.structured.spans import (
+    SCHEMES,
+    convert_tags,
+    find_illegal,
+    measure_spans,
+    scheme_of,
+)
 from widemargin.structured.tagger.constraints import (
     count_transitions,
     plain_tag,
@@ -502,6 +508,33 @@ def test_only_transitions_that_were_seen():
     for sentence in made_sentences(1)[0]:
         tags = tagger.tag(sentence)
         assert set(zip([None, *tags], [*tags, None], strict=True)) <= seen
+
+
+@pytest.mark.parametrize("constraints", ["auto", "seen", None])
+@pytest.mark.parametrize("scheme", ["IOB1", "IOB2"])
+def test_spans_are_converted_back_whatever_the_constraints(constraints, scheme, tmp_path):
+    given = [["O", "B-X", "I-X", "B-X"], ["B-Y", "O", "B-X"], ["B-X", "I-X", "O", "B-Y"]]
+    tags = [convert_tags(one, scheme) for one in given]
+    words = [["o", "x", "i", "x"], ["y", "o", "x"], ["x", "i", "o", "y"]]
+    held_out = [[*one, *two] for one, two in pairwise(words)]
+    right = [convert_tags([*one, *two], scheme) for one, two in pairwise(given)]
+    tagger = Tagger(constraints=constraints, epochs=20, validation=(held_out, right))
+    tagger.set_params(patience=None, random_state=0).fit(words, tags)
+    assert (tagger.model_.given_scheme, tagger.model_.scheme) == (scheme, "IOBES")
+    assert tagger.predict(words) == tags
+    assert tagger.classes_.tolist() == ["B-X", "B-Y", "I-X", "O"]
+    predicted = [tag for one in tagger.predict(held_out) for tag in one]
+    starts = np.cumsum([0, *map(len, held_out)])
+    spans = measure_spans([tag for one in right for tag in one], predicted, starts)
+    assert tagger.history_.epochs[-1].held_out == spans.overall.f1
+    tagger.save(tmp_path / "t.wm")
+    assert load_tagger(tmp_path / "t.wm").predict(words) == tags
+
+
+def test_spans_of_single_tokens_have_the_templates_of_spans():
+    words = {"word": [["in", "Rome"], ["by", "Bonn"]], "pos": [["P", "N"], ["P", "N"]]}
+    tagger = Tagger(bits=10, epochs=1, random_state=0).fit(words, [["O", "B-LOC"]] * 2)
+    assert tagger.model_.templates.columns.inputs == ["pos"]
 
 
 def test_illegal_transitions_in_the_training_data_stay_possible():

@@ -15,6 +15,7 @@ from widemargin.data.readers.conll_writer import conll_text
 from widemargin.data.readers.corpus import Corpus
 from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.structured.parser.model import Trees
+from widemargin.structured.sentences import with_inputs
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import thread_count
 
@@ -27,7 +28,8 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         _fill_columns(model, files, given)
         return
     temperature = _temperature(model, given)
-    corpus = read_questions(files, given, plain=not model.templates.columns.inputs)
+    inputs = model.templates.columns.inputs
+    corpus = with_inputs(read_questions(files, given, plain=not inputs), inputs)
     threads = thread_count(given["threads"] or -1)
     codes = model.codes(corpus, threads)
     column = given["column"] or model.column

@@ -16,6 +16,7 @@ from widemargin.cli.sentences import (
 )
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError, ModelFileError
+from widemargin.markup.words import several
 from widemargin.modelfile import learner_of
 from widemargin.structured.tagger.model import TaggerModel
 
@@ -51,13 +52,15 @@ def explain_sentence(
     corpus = read_sentences(files, given, plain)
     report_skipped(corpus)
     if row > len(corpus):
-        raise DataError(
-            f"{corpus.source}: has {len(corpus)} sentences, so there is no sentence {row}"
-        )
+        found = several(len(corpus), "sentence")
+        raise DataError(f"{corpus.source}: has {found}, so there is no sentence {row}")
     sentence = corpus[row - 1]
     token = given["token"]
+    if not sentence:
+        raise DataError(f"{corpus.source}: sentence {row} has no words")
     if token is not None and token > len(sentence):
-        raise DataError(f"sentence {row} has {len(sentence)} words, so there is no --token {token}")
+        found = several(len(sentence), "word")
+        raise DataError(f"sentence {row} has {found}, so there is no --token {token}")
     margins = model.margins(sentence)
     click.echo(f"{corpus.where(int(corpus.starts[row - 1]))}: sentence {row}")
     for line in _table(model, corpus[row - 1 : row], margins):

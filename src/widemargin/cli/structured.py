@@ -85,7 +85,11 @@ class SentenceTrainer(Trainer):
             self.fitted.set_params(**self.hold_out(share, "sentences"))
         if share:
             rng = np.random.default_rng(self.seed)  # as in `fit`, whose first choice this is
-            self.held_out = split_sentences(self.corpus, share, rng)[1]
+            self.held_out = self.choose_held_out(share, rng)
+
+    def choose_held_out(self, share: float, rng: np.random.Generator) -> Any:
+        """The sentences that `fit` will hold out."""
+        return split_sentences(self.corpus, share, rng)[1]
 
     def cross_validate(self, folds: int) -> Section:
         """Test the learner on folds of the sentences, before it learns from all of them."""
@@ -323,6 +327,6 @@ class ParserTrainer(SentenceTrainer):
             **{"system": model.system, "beam": model.beam, "labels": labels},
             **{"tags": list(model.columns), "own_tags": bool(model.taggers)},
         }
-        source = "its own" if model.taggers else "from the input"
+        source = "from its own taggers" if model.taggers else "from the input"
         tags = f"tags {', '.join(model.columns)} {source}"
         return Section(figures, [f"parser, {model.system}: {labels} labels, {tags}"])

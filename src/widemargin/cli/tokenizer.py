@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ from widemargin.cli.sentences import load_sentence_model, read_raw_text
 from widemargin.cli.structured import SentenceTrainer
 from widemargin.cli.trainer import Job, Section
 from widemargin.markup.words import several
-from widemargin.online.held_out import usual_part
 from widemargin.structured.report import Report, measure_tokenizer
 from widemargin.structured.tokenizer.tokenizer import Tokenizer, split_paragraphs
-from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragraphs
+from widemargin.structured.tokenizer.treebank import (
+    Paragraph,
+    paragraphs_of,
+    read_paragraphs,
+)
 from widemargin.threads import thread_count
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
@@ -31,20 +35,14 @@ class TokenizerTrainer(SentenceTrainer):
         super().__init__(learner, given, job)
         self.fitted = Tokenizer(**self.params)
 
-    def read(self) -> None:
-        """Read a treebank, and hold out some of its text if the model is to be measured."""
-        self.corpus = self.read_files(self.job.files)
-        self.paragraphs = paragraphs_of(self.corpus)
-        if self.job.valid is not None:
-            self.held_out = self.fitted.validation = self.read_files([self.job.valid])
-            return
-        share = self.job.validation or 0.0
-        if self.job.measures:
-            share = usual_part(np.array([len(self.corpus)]))
-            self.fitted.set_params(**self.hold_out(share, "sentences"))
-        if share:
-            rng = np.random.default_rng(self.seed)  # as in `fit`, whose first choice this is
-            self.held_out = split_paragraphs(self.paragraphs, share, rng)[1]
+    @cached_property
+    def paragraphs(self) -> list[Paragraph]:
+        """The text of the treebank."""
+        return paragraphs_of(self.corpus)
+
+    def choose_held_out(self, share: float, rng: np.random.Generator) -> Any:
+        """The text that `fit` will hold out."""
+        return split_paragraphs(self.paragraphs, share, rng)[1]
 
     def fit(self, watch: Watcher, checkpoints: Checkpoints | None) -> Any:
         """Learn."""

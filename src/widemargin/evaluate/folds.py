@@ -87,3 +87,16 @@ def plain_folds(n: int, folds: int, seed: int | None) -> list[Fold]:
     np.random.RandomState(seed).shuffle(order)
     parts = [np.sort(part) for part in np.array_split(order, folds)]
     return [Fold(np.setdiff1d(order, part), part) for part in parts]
+
+
+def consecutive_folds(n: int, folds: int) -> list[Fold]:
+    """Cut n examples into folds of consecutive ones, for jackknifing.
+
+    Examples
+    --------
+    >>> [fold.test.tolist() for fold in consecutive_folds(5, 2)]
+    [[0, 1], [2, 3, 4]]
+    """
+    order = np.arange(n)
+    parts = np.split(order, [n * fold // folds for fold in range(1, folds)])
+    return [Fold(np.setdiff1d(order, part), part) for part in parts]

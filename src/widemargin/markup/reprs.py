@@ -41,8 +41,8 @@ def brief(value: Any) -> str:
 
     Examples
     --------
-    >>> brief(np.arange(10)), brief(list(range(100))), brief(("a", np.ones(2)))
-    ('<10 int64>', '<list of 100>', "('a', <2 float64>)")
+    >>> brief(np.arange(10)), brief(list(range(100))), brief(("a", np.ones(2))), brief((1,))
+    ('<10 int64>', '<list of 100>', "('a', <2 float64>)", '(1,)')
     """
     if hasattr(value, "shape") and hasattr(value, "dtype") and np.ndim(value):
         return f"<{' x '.join(map(str, value.shape))} {value.dtype}>"
@@ -62,4 +62,6 @@ def _collection(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{brief(key)}: {brief(value[key])}" for key in value) + "}"
     items = ", ".join(map(brief, value))
-    return f"[{items}]" if isinstance(value, list) else f"({items})"
+    if isinstance(value, list):
+        return f"[{items}]"
+    return f"({items},)" if len(value) == 1 and isinstance(value, tuple) else f"({items})"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from inspect import signature
+from numbers import Real
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.markup.reprs import brief
+from widemargin.modelfile import pack_value, unpack_value
 from widemargin.parameters import NamedParameters, changed
 from widemargin.structured.sentence_training import Spread
 from widemargin.training.checkpoints import as_text
@@ -121,15 +123,11 @@ class SentenceEstimator(StructuredEstimator, Generic[Model]):
         self._fitted.save(path)
 
     def _plain_params(self) -> dict[str, Any]:
-        """The parameters in a form that can be saved with the model."""
-        return {name: _plain(value) for name, value in self.get_params(deep=False).items()}
-
-
-def _plain(value: Any) -> Any:
-    """A parameter in a form that can be saved; validation examples are not saved."""
-    if isinstance(value, tuple):
-        return list(value)
-    return value if isinstance(value, (str, int, float, dict, list, type(None))) else None
+        """The parameters as a file keeps them: no objects, and no held-out examples."""
+        params = self.get_params(deep=False)
+        if not isinstance(params.get("validation"), (str, Real)):
+            params["validation"] = None
+        return {name: unpack_value(pack_value(value)) for name, value in params.items()}
 
 
 class CertifiedEstimator(SentenceEstimator[Certified]):

@@ -38,7 +38,8 @@ def certify_run(
     separator : dict
         u, of any norm; by default the last weights.
     examples : list of (x, y)
-        Measure gamma over all wrong candidates of these; without any, over the log.
+        Measure gamma over all wrong candidates of these and over the log; without any, over the
+        log alone.
     """
     no_bound = no_bound or _why_no_bound(weights, history, bool(examples))
     found: dict[str, Any] = {
@@ -47,7 +48,8 @@ def certify_run(
         "R": longest,
         "n": history.epochs[-1].examples if len(history) else None,
     }
-    differences = _differences(task, examples) if examples else [c.difference for c in weights.log]
+    # A beam also compares parts of answers, which are in the log and not among the candidates.
+    differences = [c.difference for c in weights.log] + _differences(task, examples)
     if not differences:
         no_bound = no_bound or "no feature differences were recorded: use log=True"
         return RunCertificate(**found, no_bound=no_bound)
@@ -70,11 +72,19 @@ def certify_run(
 
 
 def _why_no_bound(weights: Weights, history: History, has_examples: bool) -> str:
-    """Return why early stopping leaves no bound; empty if there is one."""
+    """Return why the log or the history leaves no bound; empty if there is one."""
     if history.branched(weights.count - 1):
         return BRANCHED
-    if history.went_back and not has_examples:
+    if has_examples:
+        return ""
+    if history.went_back:
         return "the log ends at the epoch whose weights were returned; give the training examples"
+    if weights.log and len(weights.log) < history.mistakes:
+        # Not corrected, because right and wrong answer had the same features; or not recorded.
+        return (
+            f"only {len(weights.log)} of {history.mistakes} mistakes are in the log: some wrong"
+            " answers had the features of the right ones, or log=True was not set all the time"
+        )
     return ""
 
 

@@ -396,16 +396,20 @@ class StructuredPerceptron(StructuredEstimator):
         X, Y : sequences
             The training examples. With them, and a task that lists its candidates, the margin is
             measured over all wrong answers; otherwise only over those that were corrected
-            (`log=True`), which is all that the theorem needs.
+            (`log=True`), which is all that the theorem needs. A beam needs `log=True` in any case.
         """
+        examples = list(zip(*_paired(X, Y), strict=True)) if len(X) or len(Y) else []
+        no_bound = self.history_.no_bound or self._without_bound()
+        if self.beam and len(self.log_) < self.history_.mistakes:
+            no_bound = no_bound or "a beam compares parts of answers, not all of which are logged"
         return certify_run(
             self.task,
             self._weights,
             self.history_,
             self._longest,
-            self.history_.no_bound or self._without_bound(),
+            no_bound,
             separator,
-            list(zip(X, Y, strict=True)),
+            examples,
         )
 
     @property

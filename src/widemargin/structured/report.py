@@ -16,6 +16,7 @@ from widemargin.structured.annotator.measures import (
     annotate_text,
     compare_document,
     find_mistakes,
+    read_answers,
 )
 from widemargin.structured.annotator.model import AnnotatorModel
 from widemargin.structured.parser.model import ParserModel
@@ -25,7 +26,7 @@ from widemargin.structured.spans import SpanMeasures, measure_spans
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import LABELS, Characters, label_paragraph
 from widemargin.structured.tokenizer.model import TokenizerModel
-from widemargin.structured.tokenizer.treebank import paragraphs_of, read_paragraphs
+from widemargin.structured.tokenizer.treebank import paragraphs_of
 
 #: Examples kept for each kind of error, and words shown on each side.
 _EXAMPLES, _AROUND = 3, 2
@@ -188,7 +189,7 @@ def measure_columns(model: Any, corpus: Corpus, n_jobs: int | None = None) -> Re
 
 def measure_annotator(model: AnnotatorModel, corpus: Corpus, n_jobs: int | None = None) -> Report:
     """Annotate the raw text of a treebank, and compare by the measures of CoNLL 2018."""
-    right = read_paragraphs(corpus)
+    right = read_answers(corpus)
     found = annotate_text(model, right, n_jobs)
     figures = compare_document(corpus, right, found)
     examples: dict[Any, list[str]] = {}

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import fields
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import Contents, read_model_file, restore
+from widemargin.modelfile import Contents, SavedModel, read_model_file, restore
 from widemargin.parameters import check_counts, check_kinds
+from widemargin.structured.registry import SENTENCE_LEARNERS
 from widemargin.training.checkpoints import prefixed
-
-Model = TypeVar("Model", covariant=True)
 
 
 class Cacheless:
@@ -25,17 +24,34 @@ class Cacheless:
         return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
 
-class _Readable(Protocol[Model]):
-    def of(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model: ...
+class SentenceModel(Cacheless, SavedModel):
+    """The model of a learner of sentences."""
+
+    #: The class that trains such models.
+    learner: ClassVar[str]
+
+    @property
+    def called(self) -> str:
+        """A short name for this kind of model."""
+        return self.learner.lower()
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
+        """Undo `contents`."""
+        raise NotImplementedError
 
 
-def read_model(
-    path: str | os.PathLike[str], learner: str, called: str, kind: _Readable[Model]
-) -> Model:
-    """Read a model from a file written by this learner; `called` is its name with an article."""
+Model = TypeVar("Model", bound=SentenceModel)
+
+
+def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
+    """Read a model of this class from its file."""
     arrays, about = read_model_file(path)
-    if about.get("learner") != learner:
-        raise ModelFileError(f"{path}: is not {called} but a {about.get('learner')!s:.50}")
+    learner = about.get("learner")
+    if learner != kind.learner:
+        called = {name: known.called for name, known in SENTENCE_LEARNERS.items()}
+        found = called.get(str(learner), f"a {learner!s:.50}")
+        raise ModelFileError(f"{path}: is not {called[kind.learner]} but {found}")
     return restore(path, arrays, about, kind.of)
 
 

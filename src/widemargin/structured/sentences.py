@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.readers.conll import read_conll
+from widemargin.data.readers.conll import name_without_tags, read_conll
 from widemargin.data.readers.corpus import Corpus, Sentence, gather
 from widemargin.data.readers.token_values import TokenValues
 from widemargin.errors import DataError
+from widemargin.evaluate.folds import Fold
 from widemargin.structured.feature_dicts import feature_columns
 
 #: Names of the other columns if tokens are tuples.
@@ -90,14 +91,20 @@ def split_sentences(
     corpus: Corpus, share: float, rng: np.random.Generator
 ) -> tuple[Corpus, Corpus]:
     """Split sentences into a training part and a held-out share, both in the original order."""
-    count = round(float(share) * len(corpus))
-    if not 0.0 < share < 1.0 or not 0 < count < len(corpus):
+    part = choose_share(len(corpus), share, rng, "sentences")
+    return corpus[part.train], corpus[part.test]
+
+
+def choose_share(count: int, share: float, rng: np.random.Generator, what: str) -> Fold:
+    """Choose a share of the pieces of a corpus to hold out; `what` says what they are."""
+    held_out = round(float(share) * count)
+    if not 0.0 < share < 1.0 or not 0 < held_out < count:
         raise ValueError(
-            f"validation={share!r} must be a share from 0 up to 1 that leaves sentences on"
-            f" both sides; there are {len(corpus)}"
+            f"validation={share!r} must be a share from 0 up to 1 that leaves {what} on"
+            f" both sides; there are {count}"
         )
-    chosen = np.sort(rng.permutation(len(corpus))[:count])
-    return corpus[np.setdiff1d(np.arange(len(corpus)), chosen)], corpus[chosen]
+    chosen = np.sort(rng.permutation(count)[:held_out])
+    return Fold(np.setdiff1d(np.arange(count), chosen), chosen)
 
 
 def is_share(asked: Any) -> bool:
@@ -194,8 +201,9 @@ def columns_of_sentence(
         made, values = feature_columns([words], inputs, numbers)
         return {name: cells for name, (cells,) in made.items()}, values
     if isinstance(words, Sentence):
-        beside = [name for name in inputs if name in words.corpus.names]
-        own = {name: words.column(name) for name in beside}
+        named = Sentence(words, with_inputs(words.corpus, inputs), words.number)
+        beside = [name for name in inputs if name in named.corpus.names]
+        own = {name: named.column(name) for name in beside}
         return {"word": words, **own, **columns}, words.values
     return {"word": words, **columns}, None
 
@@ -228,6 +236,17 @@ def place_in_sentence(token: int, size: int) -> int:
     if not -size <= token < size:
         raise DataError(f"there is no token {token}: the sentence has {size}, counted from 0")
     return token % size
+
+
+def with_inputs(corpus: Corpus, inputs: Collection[str]) -> Corpus:
+    """A corpus whose columns are named as in a file with tags, if that gives it these columns.
+
+    The names that `read_conll` gives to columns depend on how many there are.
+    """
+    if corpus.format != "conll" or all(name in corpus.columns for name in inputs):
+        return corpus
+    named = name_without_tags(corpus)
+    return named if all(name in named.columns for name in inputs) else corpus
 
 
 def word_columns(corpus: Corpus) -> Mapping[str, list[str]]:

@@ -27,6 +27,19 @@ def count_features(features: Features) -> dict[str, float]:
     return {name: float(times) for name, times in Counter(features).items()}
 
 
+def same_answer(y: Any, found: Any) -> bool:
+    """Whether two answers are equal; a list equals a tuple with the same items.
+
+    Examples
+    --------
+    >>> same_answer(["Det", "Noun"], ("Det", "Noun")), same_answer("Det", "Noun")
+    (True, False)
+    """
+    if {type(y), type(found)} == {list, tuple}:
+        return list(y) == list(found)
+    return bool(y == found)
+
+
 class Score:
     """Scores an answer or a part of it: the sum of its feature values times their weights.
 
@@ -101,7 +114,7 @@ class Task:
 
     def cost(self, y: Any, found: Any) -> float:
         """The cost of answering `found` where y is right; 0 only if it is as good as y."""
-        return float(y != found)
+        return float(not same_answer(y, found))
 
     def argmax_with_cost(self, x: Any, score: Score, y: Any) -> Any:
         """The answer that maximises its score plus its cost, where y is the right answer."""
@@ -112,7 +125,7 @@ class Task:
 
     def quality(self, y: Any, found: Any) -> float:
         """How good an answer is, from 0 to 1; `score` returns its mean."""
-        return float(y == found)
+        return float(same_answer(y, found))
 
     # Beam search
 
@@ -178,7 +191,8 @@ def check_decoder(
     Raises
     ------
     DataError
-        If an answer scores less than the best candidate, or is not a candidate.
+        If an answer scores less than the best candidate, or is not a candidate; or if the name of
+        a feature is not a string.
 
     Examples
     --------
@@ -194,7 +208,11 @@ def check_decoder(
     for x in examples:
         answers = list((candidates or task.candidates)(x))
         described = [count_features(task.features(x, y)) for y in answers]
-        names = sorted({name for features in described for name in features})
+        found = {name for features in described for name in features}
+        for name in found:
+            if not isinstance(name, str):
+                raise DataError(f"features({x!r}, y): {name!r} is not a string, as names must be")
+        names = sorted(found)
         for _ in range(rounds):
             score = Score({name: float(chance.randint(-3, 3)) for name in names})
             scores = [score(features) for features in described]

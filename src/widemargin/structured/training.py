@@ -16,7 +16,7 @@ from widemargin.online.orders import EpochOrders
 from widemargin.parameters import check_counts, check_kinds
 from widemargin.structured.answers import Answers
 from widemargin.structured.beam import find_violation
-from widemargin.structured.task import Score, Task, count_features
+from widemargin.structured.task import Score, Task, count_features, same_answer
 from widemargin.structured.weights import Weights, difference_of, dot
 from widemargin.training.checkpoints import prefixed, without_prefix
 from widemargin.training.run import Counts, Training
@@ -134,7 +134,7 @@ class StructuredTraining(Training):
             found = self.task.argmax_with_cost(x, score, y)
         else:
             found = self.task.argmax(x, score)
-        if found == y:
+        if same_answer(y, found):
             return None
         features = self.task.features
         difference = difference_of(

@@ -104,8 +104,10 @@ def default_templates(tags: Sequence[str], inputs: Sequence[str]) -> list[str]:
 
     Tags such as B-NP and I-NP are span tags: chunks if they have many types and there is one
     column besides the words (parts of speech), otherwise names. Other tags are parts of speech.
+    If all spans are single tokens, they may all be tagged S-NP or U-NP.
     """
     spans = any(tag[:2] in ("B-", "I-") for tag in tags)
+    spans = spans or {tag[:2] for tag in tags if tag != "O"} in ({"S-"}, {"U-"})
     if not spans:
         return list(WORDS)
     kinds = {tag[2:] for tag in tags if tag[1:2] == "-"}

@@ -194,7 +194,7 @@ def _joined(strings: Sequence[str], first: int) -> str:
     except TypeError:
         wrong = next(i for i, string in enumerate(strings) if not isinstance(string, str))
         raise DataError(
-            f"token {first + wrong} is {strings[wrong]!r}, a {type(strings[wrong]).__name__};"
+            f"token {first + wrong} is {strings[wrong]!r}, of type {type(strings[wrong]).__name__};"
             " tokens must be strings"
         ) from None
 

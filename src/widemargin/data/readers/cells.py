@@ -121,6 +121,11 @@ class Columns(Mapping[str, list[str]]):
         """The same columns with one added or replaced."""
         return Columns({**self._made, name: column}, self._cells, self._places)
 
+    def renamed(self, names: Mapping[str, str]) -> Columns:
+        """The same columns with other names for those of the file."""
+        places = {names[name]: place for name, place in self._places.items()}
+        return Columns(self._made, self._cells, places)
+
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
         """Concatenate the tokens of several parts with the same columns."""

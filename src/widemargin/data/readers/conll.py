@@ -21,8 +21,9 @@ from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.parameters import check_choice, check_whole
 
-#: The columns of CoNLL-U after the token number.
+#: The columns of CoNLL-U after the token number, and all of them.
 CONLLU = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_ALL_CONLLU = ("id", *CONLLU)
 #: Default column names: CoNLL-2002, 2000, 2003.
 _NAMES = {
     1: ("word",),
@@ -275,8 +276,7 @@ def _parse_columns(
     if words is not None and words > width:
         raise DataError(f"{source}: has no column {words} for the words, only columns 1 to {width}")
     if names is None:
-        first, *others = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
-        names = [*others[: (words or 1) - 1], first, *others[(words or 1) - 1 :]]
+        names = _default_names(width, words or 1)
     elif len(names) != width or len(set(names)) != width:
         found = several(width, "column")
         raise DataError(f"{source}: has {found}, but the names given are {', '.join(names)}")
@@ -287,11 +287,33 @@ def _parse_columns(
     return replace(corpus, numbered=tuple(names)) if at else corpus
 
 
+def _default_names(width: int, words: int) -> list[str]:
+    """The names of the columns of a file, given how many there are and which holds the words."""
+    first, *others = _NAMES.get(width) or ("word", *map(str, range(2, width + 1)))
+    return [*others[: words - 1], first, *others[words - 1 :]]
+
+
+def name_without_tags(corpus: Corpus) -> Corpus:
+    """Columns named as in a file with one more column, the tags.
+
+    The names of columns depend on how many there are: in a file of words, parts of speech and
+    chunks the second is "pos", and so it is in this one of words and parts of speech. Names that
+    were given to `read_conll` stay as they are.
+    """
+    names = list(corpus.numbered) or corpus.names
+    words = names.index(corpus.names[0]) + 1
+    if names != _default_names(len(names), words):
+        return corpus
+    *others, _ = _default_names(len(names) + 1, words)
+    columns = Columns.of(corpus.columns).renamed(dict(zip(names, others, strict=True)))
+    return replace(corpus, columns=columns, numbered=tuple(others) if corpus.numbered else ())
+
+
 def _parse_conllu(text: str, source: str) -> Corpus:
     """CoNLL-U. Ranges and empty nodes are not tokens, but are written back."""
     lines = _CorpusLines(text, source)
     rows = lines.holding(ord("#"))
-    cells = lines.cells(rows, "\t", len(CONLLU) + 1, "CoNLL-U has")
+    cells = lines.cells(rows, "\t", len(_ALL_CONLLU), "CoNLL-U has")
     numbers = cells.column(0)
     words = [number.isdecimal() for number in numbers]
     if not all(words):
@@ -302,7 +324,7 @@ def _parse_conllu(text: str, source: str) -> Corpus:
         rows, cells = rows[chosen], cells._replace(edges=cells.edges[chosen])
         numbers = list(compress(numbers, words))
     columns = Columns({}, cells, {name: j + 1 for j, name in enumerate(CONLLU)})
-    corpus = lines.corpus(rows, columns, "conllu")
+    corpus = replace(lines.corpus(rows, columns, "conllu"), numbered=_ALL_CONLLU)
     place = np.arange(corpus.tokens) - np.repeat(corpus.starts[:-1], corpus.lengths) + 1
     expected = list(map(str, place.tolist()))
     if numbers != expected:

@@ -64,7 +64,8 @@ class Corpus:
     skipped : tuple of str
         What was wrong with each sentence that was skipped.
     numbered : tuple of str
-        The columns in the order of the file, if the words are not the first one there.
+        The columns in the order of the file, if the words are not the first one there. In CoNLL-U
+        the first one holds the numbers of the tokens, and is not among `columns`.
 
     Examples
     --------
@@ -177,17 +178,24 @@ class Corpus:
         if isinstance(column, str) and column.lstrip("-").isdecimal():
             column = int(column)
         if isinstance(column, int):
-            names = list(self.numbered) or names
-            if column == 0 or abs(column) > len(names):
-                raise DataError(
-                    f"{self.source}: has no column {column}, only columns 1 to {len(names)}"
-                )
-            return names[column - 1 if column > 0 else column]
+            return self._name_of_number(column)
         if column in names:
             return column
         if column in WORDS and names[0] in WORDS:
             return names[0]
         raise DataError(f"{self.source}: has no column {column!r}; it has {', '.join(names)}")
+
+    def _name_of_number(self, number: int) -> str:
+        """The name of the column with this number in the file; added columns follow its own."""
+        names = [*self.numbered, *(name for name in self.names if name not in self.numbered)]
+        if number == 0 or abs(number) > len(names):
+            raise DataError(
+                f"{self.source}: has no column {number}, only columns 1 to {len(names)}"
+            )
+        found = names[number - 1 if number > 0 else number]
+        if found not in self.columns:
+            raise DataError(f"{self.source}: column {number} holds the numbers of the tokens")
+        return found
 
     def column(self, column: str | int | None = None) -> list[str]:
         """A column as one string per token; given as in `name_of`."""

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from itertools import pairwise
 from typing import Any
-
-import numpy as np
 
 from widemargin.data.encode.templates import WORDS
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
+from widemargin.evaluate.folds import consecutive_folds
 from widemargin.parameters import check_seconds, check_whole, is_number, make_generator
 from widemargin.structured.annotator.document import Document
-from widemargin.structured.annotator.measures import AnnotationMeasures, measure_annotation
+from widemargin.structured.annotator.measures import (
+    AnnotationMeasures,
+    measure_annotation,
+    read_answers,
+)
 from widemargin.structured.annotator.model import AnnotatorModel
-from widemargin.structured.annotator.stages import StageClock
 from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.lemmas.lemmatizer import Lemmatizer
 from widemargin.structured.morphology.morphologizer import Morphologizer
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.parser.treebank import check_treebank
+from widemargin.structured.stage_clock import StageClock, StagePlan
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.tokenizer import Tokenizer
 from widemargin.structured.tokenizer.treebank import read_paragraphs
@@ -121,31 +123,32 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
         check_whole("jackknife", self.jackknife, least=0)
         check_seconds("max_seconds", self.max_seconds)
         corpus = _treebank_of(treebank)
+        check_annotated(corpus)  # now, and not after the stages before the parser
         valid = self.validation if valid is None else valid
         held_out = None if valid is None else _treebank_of(valid)
+        if held_out is not None:
+            read_answers(held_out)
         parts = min(int(self.jackknife), len(corpus))
         parts = parts if parts > 1 else 0
-        plan = [("tokens", _SHARES["tokens"])]
-        plan += [("tags", _SHARES["tags"]), ("morphology", _SHARES["morphology"])] * (1 + parts)
-        plan = sorted(plan, key=lambda stage: list(_SHARES).index(stage[0]))
-        plan += [(name, _SHARES[name]) for name in ("lemmas", "trees")]
-        clock = StageClock(plan, self.max_seconds, watch)
-        self.model_ = self._learn(corpus, held_out, parts, clock)
+        times = {"tags": 1 + parts, "morphology": 1 + parts}
+        stages = [stage for stage in _SHARES.items() for _ in range(times.get(stage[0], 1))]
+        clock = StageClock(self.max_seconds, watch)
+        self.model_ = self._learn(corpus, held_out, parts, StagePlan(stages, clock))
         return self
 
     def _learn(
-        self, corpus: Corpus, held_out: Corpus | None, parts: int, clock: StageClock
+        self, corpus: Corpus, held_out: Corpus | None, parts: int, plan: StagePlan
     ) -> AnnotatorModel:
         """Train the stages one after another."""
         rng = make_generator(self.random_state)
         seeds = dict(zip(_SHARES, rng.integers(1 << 31, size=len(_SHARES)).tolist(), strict=True))
-        tokenizer = self._part(self.tokenizer or Tokenizer(), seeds["tokens"], clock)
+        tokenizer = self._part(self.tokenizer or Tokenizer(), "tokens", seeds, plan)
         if held_out is not None:
             tokenizer[0].set_params(validation=held_out)
         tokens = tokenizer[0].fit(corpus, watch=tokenizer[1]).model_
 
         def fit_tagger(given: Corpus) -> Any:
-            tagger, watch = self._part(self.tagger or Tagger(**_TAGGER), seeds["tags"], clock)
+            tagger, watch = self._part(self.tagger or Tagger(**_TAGGER), "tags", seeds, plan)
             return tagger.fit(given, column="upos", watch=watch).model_
 
         tagger = fit_tagger(corpus)
@@ -156,28 +159,28 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
             tagger,
             lambda model, part: {"upos": model.flat_tags(part)},
         )
-        morphology, tagged = self._learn_morphology(
-            (corpus, tagged), parts, seeds["morphology"], clock
-        )
-        lemmas = self._learn_lemmas(corpus, seeds["lemmas"], clock)
+        morphology, tagged = self._learn_morphology((corpus, tagged), parts, seeds, plan)
+        lemmas = self._learn_lemmas(corpus, seeds, plan)
         partial = AnnotatorModel(tokens, tagger, morphology, lemmas, None)  # type: ignore[arg-type]
         if held_out is not None:
             held_out = _with_columns(held_out, partial.tag(held_out)[0])
-        trees = self._learn_trees(tagged, held_out, seeds["trees"], clock)
+        trees = self._learn_trees(tagged, held_out, seeds, plan)
         return replace(partial, parser=trees, params=self._plain_params())
 
-    def _part(self, usual: Any, seed: int, clock: StageClock) -> tuple[Any, Watch]:
-        """A copy of a part's estimator for the next stage, and its watch."""
-        seconds, watch = clock.begin()
+    def _part(
+        self, usual: Any, stage: str, seeds: dict[str, int], plan: StagePlan
+    ) -> tuple[Any, Watch]:
+        """A copy of a part's estimator for a stage, and its watch."""
+        seconds, watch = plan.begin(stage)
         params = usual.get_params(deep=False)
         if params["random_state"] is None:
-            params["random_state"] = seed
+            params["random_state"] = seeds[stage]
         if params["max_seconds"] is None:
             params["max_seconds"] = seconds
         return type(usual)(**params), watch
 
     def _learn_morphology(
-        self, corpora: tuple[Corpus, Corpus], parts: int, seed: int, clock: StageClock
+        self, corpora: tuple[Corpus, Corpus], parts: int, seeds: dict[str, int], plan: StagePlan
     ) -> tuple[Any, Corpus]:
         """The morphology model, if the treebank has morphology, and the tagged sentences with it.
 
@@ -192,7 +195,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
             return None, tagged
 
         def fit(given: Corpus) -> Any:
-            morphologizer, watch = self._part(usual, seed, clock)
+            morphologizer, watch = self._part(usual, "morphology", seeds, plan)
             return morphologizer.fit(given, watch=watch).model_
 
         whole = fit(corpus)
@@ -200,7 +203,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
             corpora, parts, fit, whole, lambda model, part: model.flat_columns(part)
         )
 
-    def _learn_lemmas(self, corpus: Corpus, seed: int, clock: StageClock) -> Any:
+    def _learn_lemmas(self, corpus: Corpus, seeds: dict[str, int], plan: StagePlan) -> Any:
         """The lemma model, if the treebank has lemmas."""
         usual = self.lemmatizer
         if usual is None:
@@ -208,17 +211,17 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
             usual = Lemmatizer(tags=tuple(tags))
         if set(corpus.column("lemma")) == {"_"}:
             return None
-        lemmatizer, watch = self._part(usual, seed, clock)
+        lemmatizer, watch = self._part(usual, "lemmas", seeds, plan)
         return lemmatizer.fit(corpus, watch=watch).model_
 
     def _learn_trees(
-        self, corpus: Corpus, held_out: Corpus | None, seed: int, clock: StageClock
+        self, corpus: Corpus, held_out: Corpus | None, seeds: dict[str, int], plan: StagePlan
     ) -> Any:
         """The parser model."""
         usual = self.parser
         if usual is None:
             usual = Parser(beam=self.beam, tags=_tags_of_trees(corpus))
-        parser, watch = self._part(usual, seed, clock)
+        parser, watch = self._part(usual, "trees", seeds, plan)
         if held_out is not None:
             parser.set_params(validation=held_out)
         return parser.fit(corpus, watch=watch).model_
@@ -250,9 +253,7 @@ def _treebank_of(given: Any) -> Corpus:
     """A treebank in CoNLL-U."""
     if is_number(given):
         raise DataError(f"validation={given!r}: an annotator needs a treebank here, not a share")
-    corpus = given if isinstance(given, Corpus) else read_conll(given, format="conllu")
-    read_paragraphs(corpus)  # raises an error if it is not a treebank
-    return corpus
+    return given if isinstance(given, Corpus) else read_conll(given, format="conllu")
 
 
 def check_annotated(corpus: Corpus) -> None:
@@ -282,10 +283,9 @@ def _jackknifed(
     if not parts:
         return _with_columns(asked, answer(whole, asked))
     found: dict[str, list[str]] = {}
-    each = np.arange(len(learned))
-    for a, b in pairwise(len(learned) * part // parts for part in range(parts + 1)):
-        model = fit(learned[(each < a) | (each >= b)])
-        for name, cells in answer(model, asked[a:b]).items():
+    for fold in consecutive_folds(len(learned), parts):
+        model = fit(learned[fold.train])
+        for name, cells in answer(model, asked[fold.test]).items():
             found.setdefault(name, []).extend(cells)
     return _with_columns(asked, found)
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
 from widemargin.structured.annotator.document import Document
+from widemargin.structured.parser.trees import check_trees, heads_of
 from widemargin.structured.resample import Ratio
 from widemargin.structured.tokenizer.measures import BETWEEN, Word, align_words
 from widemargin.structured.tokenizer.treebank import Paragraph, read_paragraphs
@@ -73,8 +74,15 @@ def measure_annotation(model: Any, treebank: Corpus, n_jobs: int | None = None) 
     treebank : Corpus
         CoNLL-U with the right sentences.
     """
-    right = read_paragraphs(treebank)
+    right = read_answers(treebank)
     return compare_document(treebank, right, annotate_text(model, right, n_jobs))
+
+
+def read_answers(treebank: Corpus) -> list[Paragraph]:
+    """The paragraphs of a treebank to compare with; an error names a word without a right tree."""
+    paragraphs = read_paragraphs(treebank)
+    check_trees(treebank, heads_of(treebank))
+    return paragraphs
 
 
 def annotate_text(model: Any, right: Sequence[Paragraph], n_jobs: int | None = None) -> Document:

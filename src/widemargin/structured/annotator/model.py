@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
-from widemargin.modelfile import SavedModel, pack_params, unpack_params
+from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.annotator.document import Document, write_numbers
 from widemargin.structured.lemmas.model import LemmatizerModel
 from widemargin.structured.morphology.model import MorphologizerModel
 from widemargin.structured.parser.model import ParserModel
-from widemargin.structured.saved import join_parts, read_model
+from widemargin.structured.saved import SentenceModel, join_parts, read_model
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel
@@ -41,7 +41,7 @@ INPUTS = ("text", "sentences", "tokens")
 
 
 @dataclass(frozen=True, eq=False)
-class AnnotatorModel(SavedModel):
+class AnnotatorModel(SentenceModel):
     """A trained annotator.
 
     Attributes
@@ -60,9 +60,7 @@ class AnnotatorModel(SavedModel):
         The parameters of the training.
     """
 
-    #: The class that trains such models, and a short name for this kind of model.
     learner: ClassVar[str] = "Annotator"
-    called: ClassVar[str] = "annotator"
 
     tokenizer: TokenizerModel
     tagger: TaggerModel
@@ -177,7 +175,7 @@ class AnnotatorModel(SavedModel):
         sentences : Corpus, path, or list of lists of words
             Existing columns are replaced.
         """
-        corpus = corpus_of(sentences)
+        corpus = corpus_of(sentences, beside=())
         for name, cells in self.columns(corpus, n_jobs).items():
             corpus = corpus.with_column(name, cells)
         return corpus
@@ -216,15 +214,9 @@ class AnnotatorModel(SavedModel):
         `docs/guide/annotating.md` for what this costs; compare `measure` before and after.
         """
         parts = {name: getattr(self, name) for name in _PARTS}
-        choosers = {
-            name: part and replace(part, chooser=part.chooser.smaller(bits, share))
-            for name, part in parts.items()
-            if name in ("morphology", "lemmas")
-        }
-        others = {
-            name: part.smaller(bits, share) for name, part in parts.items() if name not in choosers
-        }
-        return replace(self, **others, **choosers)
+        return replace(
+            self, **{name: part and part.smaller(bits, share) for name, part in parts.items()}
+        )
 
     def contents(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The model as arrays and a description."""
@@ -237,10 +229,10 @@ class AnnotatorModel(SavedModel):
             }
         )
         params = pack_params(self.params)
-        return arrays, {"learner": "Annotator", "parts": parts, "params": params}
+        return arrays, {"learner": self.learner, "parts": parts, "params": params}
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> AnnotatorModel:
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
         """Undo `contents`."""
         parts: dict[str, Any] = dict.fromkeys(_PARTS)
         for name, described in about["parts"].items():
@@ -312,4 +304,4 @@ def load_annotator(path: str | os.PathLike[str]) -> AnnotatorModel:
     >>> [word["upos"] for word in next(iter(load_annotator("en.wm")("Dogs bark")))]
     ['NOUN', 'VERB']
     """
-    return read_model(path, "Annotator", "an annotator", AnnotatorModel)
+    return read_model(path, AnnotatorModel)

@@ -17,6 +17,7 @@ from widemargin.loops.sequences.choices import EARLIER, Candidates, Words, choos
 from widemargin.modelfile import check_shape, pack_strings, unpack_strings
 from widemargin.parameters import check_kinds
 from widemargin.structured.choices.candidates import CandidateLists
+from widemargin.structured.saved import Cacheless
 from widemargin.structured.sparse_rows import (
     SMALL_BITS,
     SMALL_SHARE,
@@ -35,7 +36,7 @@ _ROW = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Chooser:
+class Chooser(Cacheless):
     """Chooses a label for every word among its candidates.
 
     Attributes
@@ -66,10 +67,6 @@ class Chooser:
     W: np.ndarray = field(default_factory=lambda: np.zeros(2, np.float32))
     earlier: bool = False
     history: History = field(default_factory=History)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Cached values are not pickled; they are recomputed on demand.
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @property
     def shift(self) -> np.uint64:

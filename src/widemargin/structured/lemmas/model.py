@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -37,13 +37,10 @@ class LemmatizerModel(ChoiceModel):
         The parameters of the training.
     """
 
-    #: The class that trains such models, and a short name for this kind of model.
     learner: ClassVar[str] = "Lemmatizer"
-    called: ClassVar[str] = "lemmatizer"
     #: The column that it writes.
     column: ClassVar[str] = "lemma"
 
-    chooser: Chooser
     tags: tuple[str, ...]
     params: dict[str, Any] = field(default_factory=dict)
 
@@ -59,10 +56,6 @@ class LemmatizerModel(ChoiceModel):
     @cached_property
     def _memory(self) -> dict[tuple[str, ...], str]:
         return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Cached values are not pickled; they are recomputed on demand.
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def flat_lemmas(self, corpus: Corpus) -> list[str]:
         """The lemmas of all words of a corpus, in one list.
@@ -111,11 +104,11 @@ class LemmatizerModel(ChoiceModel):
         """The model as arrays and a description."""
         arrays, about = self.chooser.contents()
         params = pack_params(self.params)
-        described = {"learner": "Lemmatizer", "tags": list(self.tags), "params": params}
+        described = {"learner": self.learner, "tags": list(self.tags), "params": params}
         return arrays, {**described, "chooser": about}
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> LemmatizerModel:
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
         """Undo `contents`."""
         chooser = Chooser.of(arrays, about["chooser"])
         for script in chooser.labels:
@@ -145,4 +138,4 @@ def load_lemmatizer(path: str | os.PathLike[str]) -> LemmatizerModel:
     >>> load_lemmatizer("lemmas.wm").lemma("dogs", "N")
     'dog'
     """
-    return read_model(path, "Lemmatizer", "a lemmatizer", LemmatizerModel)
+    return read_model(path, LemmatizerModel)

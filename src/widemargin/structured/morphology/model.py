@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -36,11 +36,8 @@ class MorphologizerModel(ChoiceModel):
         The parameters of the training.
     """
 
-    #: The class that trains such models, and a short name for this kind of model.
     learner: ClassVar[str] = "Morphologizer"
-    called: ClassVar[str] = "morphologizer"
 
-    chooser: Chooser
     columns: tuple[str, ...]
     tags: tuple[str, ...]
     params: dict[str, Any] = field(default_factory=dict)
@@ -84,7 +81,7 @@ class MorphologizerModel(ChoiceModel):
         """The model as arrays and a description."""
         arrays, about = self.chooser.contents()
         described = {
-            "learner": "Morphologizer",
+            "learner": self.learner,
             "columns": list(self.columns),
             "tags": list(self.tags),
             "params": pack_params(self.params),
@@ -93,7 +90,7 @@ class MorphologizerModel(ChoiceModel):
         return arrays, described
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> MorphologizerModel:
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
         """Undo `contents`."""
         chooser = Chooser.of(arrays, about["chooser"])
         columns = column_names(about["columns"])
@@ -119,4 +116,4 @@ def load_morphologizer(path: str | os.PathLike[str]) -> MorphologizerModel:
     >>> load_morphologizer("feats.wm").predict({"word": [["dogs"]], "upos": [["NOUN"]]})
     {'feats': [['Number=Plur']]}
     """
-    return read_model(path, "Morphologizer", "a morphologizer", MorphologizerModel)
+    return read_model(path, MorphologizerModel)

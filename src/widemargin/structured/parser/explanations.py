@@ -186,9 +186,10 @@ class NamedSentence:
         )
         if kind == SHIFT:
             return f"shift {b0}"
-        labels = self._labels_of(action)
-        label = labels[0] if len(labels) == 1 else "another label"
-        return f"{s0} as {label} of {b0 if kind == LEFT else s1}"
+        labels, head = self._labels_of(action), b0 if kind == LEFT else s1
+        if len(labels) > 1:
+            return f"{s0} below {head} with a rarer label"
+        return f"{s0} as {labels[0]} of {head}"
 
     def _labels_of(self, action: int) -> list[str]:
         """The labels that a transition may give."""

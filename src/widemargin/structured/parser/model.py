@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from widemargin.errors import DataError
 from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.markup.trees import draw_tree_text, draw_trees
 from widemargin.modelfile import (
-    SavedModel,
     check_room,
     pack_params,
     pack_strings,
@@ -42,7 +41,7 @@ from widemargin.structured.parser.tag_columns import ReadTags, tag_column, tagge
 from widemargin.structured.parser.treebank import Places, hash_tags, lay_out, read_forms
 from widemargin.structured.parser.trees import Attachment, measure_trees
 from widemargin.structured.saved import (
-    Cacheless,
+    SentenceModel,
     certificate_of,
     join_parts,
     read_model,
@@ -94,7 +93,7 @@ class Trees(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ParserModel(Cacheless, SavedModel):
+class ParserModel(SentenceModel):
     """A trained parser.
 
     Attributes
@@ -123,7 +122,6 @@ class ParserModel(Cacheless, SavedModel):
         The width of the beam; the parameters, history and certificate of the training.
     """
 
-    #: The class that trains such models.
     learner: ClassVar[str] = "Parser"
 
     system: str
@@ -327,8 +325,9 @@ class ParserModel(Cacheless, SavedModel):
         **tags
             Columns of tags by name, if the parser has no taggers.
         """
-        trees = self.predict(self._corpus_of_one(words, tags))
-        return Tree(list(words), trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)
+        corpus = self._corpus_of_one(words, tags)
+        trees = self.predict(corpus)
+        return Tree(corpus.words, trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)
 
     def _corpus_of(self, sentences: Any) -> Corpus:
         return corpus_of(sentences, beside=() if self.taggers else self.columns)
@@ -344,7 +343,7 @@ class ParserModel(Cacheless, SavedModel):
 
     def annotate(self, sentences: Any, n_jobs: int | None = None) -> Corpus:
         """A corpus with the columns head and deprel, and the parser's own tags."""
-        corpus = corpus_of(sentences)
+        corpus = self._corpus_of(sentences)
         trees = self.predict(corpus, n_jobs)
         found = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
         for name, cells in {**(trees.tags if self.taggers else {}), **found}.items():
@@ -353,7 +352,7 @@ class ParserModel(Cacheless, SavedModel):
 
     def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:
         """UAS and LAS on sentences with trees, see `measure_trees`."""
-        corpus = corpus_of(sentences)
+        corpus = self._corpus_of(sentences)
         trees = self.predict(corpus)
         return measure_trees(corpus, trees.heads, trees.labels, subtypes)
 
@@ -407,7 +406,7 @@ class ParserModel(Cacheless, SavedModel):
         )
         about = {
             "model": "parser",
-            "learner": "Parser",
+            "learner": self.learner,
             "system": self.system,
             "beam": self.beam,
             "rows": [len(self.W), len(self.V)],
@@ -426,7 +425,7 @@ class ParserModel(Cacheless, SavedModel):
         return {**arrays, **own}, about
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> ParserModel:
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
         """Undo `contents`."""
         tables = []
         for k, (name, largest) in enumerate(zip("WV", about["largest"], strict=True)):
@@ -486,4 +485,4 @@ def load_parser(path: str | os.PathLike[str]) -> ParserModel:
     >>> load_parser("tiny.wm").parse(["dogs", "bark"], upos=["NOUN", "VERB"]).heads
     [2, 0]
     """
-    return read_model(path, "Parser", "a parser", ParserModel)
+    return read_model(path, ParserModel)

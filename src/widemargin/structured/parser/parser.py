@@ -29,7 +29,6 @@ from widemargin.parameters import (
     check_probability,
     check_seconds,
     check_whole,
-    is_number,
     make_generator,
     refuse_unused,
     used_with,
@@ -59,12 +58,13 @@ from widemargin.structured.parser.training import (
 from widemargin.structured.parser.treebank import (
     COLUMNS,
     Places,
+    check_treebank,
     hash_tags,
     labels_of,
     lay_out,
     with_trees,
 )
-from widemargin.structured.parser.trees import Attachment
+from widemargin.structured.parser.trees import Attachment, check_trees, heads_of
 from widemargin.structured.sentences import corpus_of, hold_out, holds_out
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.model import TaggerModel
@@ -217,11 +217,15 @@ class Parser(CertifiedEstimator[ParserModel]):
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there are no sentences to learn from")
         refuse_too_long(corpus, self.system)
+        heads_of(corpus)  # an error if there is no such column
+        check_treebank(corpus)
         if self.system in _BY_TRANSITIONS:
             compile_ahead("Parser")
         columns = choose_columns(corpus, parse_tags(self.tags))
         rng = make_generator(self.random_state)
         corpus, held_out = hold_out(self.validation, corpus, rng)
+        if held_out is not None:
+            check_trees(held_out, heads_of(held_out))
         with open_checkpoints(checkpoint, lambda: self._task(corpus)) as checkpoints:
             stages = Stages(watch, checkpoints, self.max_seconds, self._spread)
             self.model_ = self._learn(corpus, held_out, columns, rng, stages)
@@ -284,7 +288,6 @@ class Parser(CertifiedEstimator[ParserModel]):
         allowed[np.where(heads == 0, 0, np.where(heads > number, 1, 2)), codes] = 1
         several = allowed.any(axis=1)
         allowed[~several] = 1  # a direction never seen in training may have any label
-        share = self.validation if is_number(self.validation) else None
         features = PARSER_TEMPLATES if system in TRANSITIONS else ARC_TEMPLATES
         lists = [features, LABEL_TEMPLATES]
         if len(columns) > 2:
@@ -308,7 +311,7 @@ class Parser(CertifiedEstimator[ParserModel]):
             columns=columns,
             taggers=taggers,
             beam=int(self.beam),
-            params={**self.get_params(deep=False), "tagger": None, "validation": share},
+            params=self._plain_params(),
         )
 
     def _learn(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 from typing import Any
 
 from widemargin.data.readers.corpus import Corpus
 from widemargin.parameters import seconds_limit
 from widemargin.structured.sentence_training import SentenceTraining, Spread
+from widemargin.structured.stage_clock import StageClock
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
-from widemargin.training.run import Moment, Run, Stops, Watch, seconds_left
+from widemargin.training.run import Run, Stops, Watch
 
 
 class Stages:
@@ -42,11 +42,8 @@ class Stages:
         max_seconds: float | None,
         spread: Spread | None = None,
     ) -> None:
-        self._spread = spread
-        self._watch, self._checkpoints = watch, checkpoints
-        self._limit = seconds_limit(max_seconds)
-        self._began = time.monotonic()
-        self._stopped = False
+        self._spread, self._checkpoints = spread, checkpoints
+        self._clock = StageClock(max_seconds, watch)
 
     def run(
         self, name: str, training: SentenceTraining, stops: Stops, held_out: bool = False
@@ -54,40 +51,27 @@ class Stages:
         """Run a stage."""
         return Run(
             training if self._spread is None else self._spread(training),
-            replace(stops, max_seconds=self._left),
+            replace(stops, max_seconds=self._clock.left),
             held_out=held_out,
             stage=name,
-            watch=self._tell,
+            watch=self._clock.tell,
             checkpoints=self._part(name),
         ).finish()
 
     def fit_tagger(self, name: str, params: dict[str, Any], tagged: Corpus) -> TaggerModel:
         """Train a tagger on the column "tag"."""
-        limit = min(self._left, seconds_limit(params["max_seconds"]))
+        limit = min(self._clock.left, seconds_limit(params["max_seconds"]))
         tagger = Tagger(**{**params, "max_seconds": limit})
         tagger._spread = self._spread
-
-        def tell(moment: Moment) -> bool:
-            return self._tell(moment.within(name))
-
-        tagger.fit(tagged, column="tag", watch=tell, checkpoint=self._part(name))
+        watch, checkpoint = self._clock.watch(name), self._part(name)
+        tagger.fit(tagged, column="tag", watch=watch, checkpoint=checkpoint)
         model = tagger.model_
         return replace(model, params={**model.params, "max_seconds": params["max_seconds"]})
 
     def end(self) -> None:
         """Report whether the training was completed."""
         if self._checkpoints is not None:
-            self._checkpoints.interrupted = self._stopped
-
-    @property
-    def _left(self) -> float:
-        """Seconds left."""
-        return seconds_left(self._limit, self._began)
-
-    def _tell(self, moment: Moment) -> bool:
-        if not self._stopped and self._watch is not None:
-            self._stopped = bool(self._watch(moment))
-        return self._stopped
+            self._checkpoints.interrupted = self._clock.stopped
 
     def _part(self, name: str) -> Checkpoints | None:
         if self._checkpoints is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from widemargin.data.encode.tokens import Tokens
 from widemargin.data.readers.cells import Columns
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
+from widemargin.evaluate.folds import consecutive_folds
 from widemargin.structured.parser.stages import Stages
 from widemargin.structured.parser.treebank import MOST_COLUMNS, hash_tags
 from widemargin.structured.tagger.model import TaggerModel
@@ -211,16 +212,14 @@ class OwnTaggers:
         if parts < 2:
             return _flat_tags(whole, tagged)
         found: list[str] = []
-        edges = [len(tagged) * part // parts for part in range(parts + 1)]
-        each = np.arange(len(tagged))
-        for part, (a, b) in enumerate(pairwise(edges), 1):
-            others = tagged[(each < a) | (each >= b)]
+        for part, fold in enumerate(consecutive_folds(len(tagged), parts), 1):
+            others, these = tagged[fold.train], tagged[fold.test]
             known = set(others.column("tag"))
             if len(known) == 1:  # nothing to learn
-                found += [*known] * tagged[a:b].tokens
+                found += [*known] * these.tokens
                 continue
             name = f"{whole.column} tagger, part {part}"
-            found += _flat_tags(self._stages.fit_tagger(name, self._params, others), tagged[a:b])
+            found += _flat_tags(self._stages.fit_tagger(name, self._params, others), these)
         return found
 
 

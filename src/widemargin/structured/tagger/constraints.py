@@ -66,7 +66,9 @@ def scheme_of_transitions(tags: Sequence[str], counts: np.ndarray) -> str | None
 def allowed_transitions(
     tags: Sequence[str], counts: np.ndarray, constraints: str | None
 ) -> tuple[np.ndarray, str | None]:
-    """Which transitions are allowed, and the scheme used; row n is the start, column n the end.
+    """Which transitions are allowed, and the scheme of the tags, if they are span tags.
+
+    Row n is the start of a sentence, column n its end.
 
     Parameters
     ----------
@@ -75,17 +77,14 @@ def allowed_transitions(
         How often each transition was seen.
     constraints : {"auto", "seen", None} or a scheme
         "auto" uses the rules of the scheme, if these are span tags. Transitions seen in training
-        are always allowed.
+        are always allowed. The scheme is that of the tags, whatever the constraints.
     """
     n = len(tags)
-    scheme = None
     check_choice("constraints", constraints, ("auto", "seen", *SCHEMES, None))
-    if constraints is None:
-        return np.ones((n + 1, n + 1), bool), scheme
+    scheme = constraints if constraints in SCHEMES else scheme_of_transitions(tags, counts)
     if constraints == "seen":
         return counts > 0, scheme
-    scheme = scheme_of_transitions(tags, counts) if constraints == "auto" else constraints
-    if scheme is None:
+    if constraints is None or scheme is None:
         return np.ones((n + 1, n + 1), bool), scheme
     names = [*tags, None]
     legal = np.array([[is_legal(a, b, scheme) for b in names] for a in names])

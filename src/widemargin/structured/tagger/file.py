@@ -63,7 +63,7 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
         assert model.names is not None
         arrays |= model.names.pack(rows)
     about = {
-        "learner": "Tagger",
+        "learner": model.learner,
         "templates": model.templates.written,
         "features": R,
         "shape": list(model.W.shape),

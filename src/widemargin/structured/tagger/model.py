@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from widemargin.loops.sequences.templates import Index
 from widemargin.modelfile import write_model_file
 from widemargin.models.explanation import Explanation, explanation_of
 from widemargin.parameters import check_not_negative, check_positive, check_whole
-from widemargin.structured.saved import Cacheless, read_model
+from widemargin.structured.saved import SentenceModel, read_model
 from widemargin.structured.sentences import (
     TagLists,
     columns_of_sentence,
@@ -41,6 +41,7 @@ from widemargin.structured.sentences import (
     one_or_many,
     place_in_sentence,
     stretches,
+    with_inputs,
     word_columns,
 )
 from widemargin.structured.spans import convert_tags
@@ -76,7 +77,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TaggerModel(Cacheless):
+class TaggerModel(SentenceModel):
     """A trained tagger.
 
     Attributes
@@ -119,7 +120,6 @@ class TaggerModel(Cacheless):
         The numeric features, and their rows.
     """
 
-    #: The class that trains such models.
     learner: ClassVar[str] = "Tagger"
 
     tags: list[str]
@@ -245,6 +245,7 @@ class TaggerModel(Cacheless):
         piece is read and tagged at a time, so that its text stays in the cache.
         """
         columns, given = self.templates.columns, self.answering_weights.for_tagging
+        corpus = with_inputs(corpus, columns.inputs)
         labels = np.empty(corpus.tokens, np.uint32)
         whole = None
         if words is not None and not columns.inputs:
@@ -474,6 +475,7 @@ class TaggerModel(Cacheless):
         keep : callable
             Called with the positions of some tokens and their scores (tokens, labels).
         """
+        corpus = with_inputs(corpus, self.templates.columns.inputs)
         tokens = self.templates.columns.read(word_columns(corpus))
         starts = frozen(corpus.starts.astype(np.uint64))
         W, D, unit, *_ = self.answering_weights
@@ -580,7 +582,7 @@ class TaggerModel(Cacheless):
         return pack_tagger(self, names)
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> TaggerModel:
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
         """Undo `contents`."""
         return cls(**unpack_tagger(arrays, about))
 
@@ -609,4 +611,4 @@ def load_tagger(path: str | os.PathLike[str]) -> TaggerModel:
     >>> [str(tag) for tag in model.tags]
     ['NOUN', 'VERB']
     """
-    return read_model(path, "Tagger", "a tagger", TaggerModel)
+    return read_model(path, TaggerModel)

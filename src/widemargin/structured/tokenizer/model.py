@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.modelfile import SavedModel, pack_params, unpack_params
-from widemargin.structured.saved import join_parts, read_model
+from widemargin.modelfile import pack_params, unpack_params
+from widemargin.structured.saved import SentenceModel, join_parts, read_model
 from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.boundaries import ENDS, GOES_ON, end_sentences, forms_of
@@ -56,7 +56,7 @@ class FoundWords(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TokenizerModel(SavedModel):
+class TokenizerModel(SentenceModel):
     """A trained tokenizer.
 
     Attributes
@@ -72,9 +72,7 @@ class TokenizerModel(SavedModel):
         The parameters of the training.
     """
 
-    #: The class that trains such models, and a short name for this kind of model.
     learner: ClassVar[str] = "Tokenizer"
-    called: ClassVar[str] = "tokenizer"
 
     cutter: TaggerModel
     splitter: TaggerModel | None = None
@@ -246,10 +244,10 @@ class TokenizerModel(SavedModel):
             {name: part.contents(names=False) for name, part in found.items()}
         )
         params = pack_params(self.params)
-        return arrays, {"learner": "Tokenizer", "parts": parts, "params": params}
+        return arrays, {"learner": self.learner, "parts": parts, "params": params}
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> TokenizerModel:
+    def of(cls, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Self:
         """Undo `contents`."""
         parts = {
             name: TaggerModel.of(without_prefix(name, arrays), described)
@@ -303,4 +301,4 @@ def load_tokenizer(path: str | os.PathLike[str]) -> TokenizerModel:
     >>> load_tokenizer("words.wm")("It barks").sentences()
     [['It', 'barks']]
     """
-    return read_model(path, "Tokenizer", "a tokenizer", TokenizerModel)
+    return read_model(path, TokenizerModel)

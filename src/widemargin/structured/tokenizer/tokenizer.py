@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -13,7 +12,8 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.parameters import check_whole, make_generator
 from widemargin.structured.estimator import CertifiedEstimator
-from widemargin.structured.sentences import holds_out, is_share
+from widemargin.structured.sentences import choose_share, holds_out, is_share
+from widemargin.structured.stage_clock import StageClock
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.structured.tokenizer.boundary_svm import learn_boundaries
@@ -22,7 +22,7 @@ from widemargin.structured.tokenizer.measures import TextMeasures
 from widemargin.structured.tokenizer.model import TokenizerModel
 from widemargin.structured.tokenizer.splits import WHOLE, rules_of
 from widemargin.structured.tokenizer.treebank import Paragraph, paragraphs_of
-from widemargin.training.run import Watch, seconds_left
+from widemargin.training.run import Watch
 
 #: Characters per training piece: a few sentences.
 _PIECE = 300
@@ -136,12 +136,11 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
         rng = make_generator(self.random_state)
         paragraphs = paragraphs_of(treebank)
         paragraphs, held_out = self._hold_out(paragraphs, rng)
-        began = time.monotonic()
+        clock = StageClock(self.max_seconds, watch)
 
         def given() -> dict[str, Any]:
             """Parameters of the next tagger, with the time that is left."""
-            limit = self.max_seconds
-            left = None if limit is None else seconds_left(limit, began)
+            left = None if self.max_seconds is None else clock.left
             return {"C": self.C, "max_seconds": left, "random_state": rng}
 
         learned = training_corpus(paragraphs, _PIECE, rng)
@@ -160,10 +159,10 @@ class Tokenizer(CertifiedEstimator[TokenizerModel]):
             committee=self.committee,
             **stops,
             **given(),
-        ).fit(learned, column="cut", watch=_named("characters", watch))
-        splitter = _splitter(paragraphs, given(), _named("multiword tokens", watch))
+        ).fit(learned, column="cut", watch=clock.watch("characters"))
+        splitter = _splitter(paragraphs, given(), clock.watch("multiword tokens"))
         seconds = given()["max_seconds"]
-        boundaries = learn_boundaries(paragraphs, rng, seconds, _named("sentences", watch))
+        boundaries = learn_boundaries(paragraphs, rng, seconds, clock.watch("sentences"))
         self.model_ = TokenizerModel(cutter.model_, splitter, boundaries, self._plain_params())
         return self
 
@@ -201,28 +200,12 @@ def split_paragraphs(
     paragraphs: Sequence[Paragraph], share: float, rng: np.random.Generator
 ) -> tuple[list[Paragraph], list[Paragraph]]:
     """Split the sections of a text into a training part and a held-out share."""
-    if not 0.0 < share < 1.0:
-        raise DataError(f"validation={share!r} must be between 0 and 1, or a treebank")
     sections = [section for paragraph in paragraphs for section in paragraph.sections()]
-    count = round(share * len(sections))
-    if not 0 < count < len(sections):
-        raise DataError(
-            f"validation={share!r} holds out {count} of {len(sections)} sections of ten sentences;"
-            " give another share, or a treebank"
-        )
-    chosen = set(rng.permutation(len(sections))[:count].tolist())
-    return (
-        [section for k, section in enumerate(sections) if k not in chosen],
-        [section for k, section in enumerate(sections) if k in chosen],
-    )
+    part = choose_share(len(sections), share, rng, "sections of ten sentences")
+    return [sections[k] for k in part.train], [sections[k] for k in part.test]
 
 
-def _named(stage: str, watch: Watch | None) -> Watch | None:
-    """A watch that is told the name of the stage."""
-    return None if watch is None else lambda moment: watch(moment.within(stage))
-
-
-def _splitter(paragraphs: list[Paragraph], given: dict[str, Any], watch: Watch | None) -> Any:
+def _splitter(paragraphs: list[Paragraph], given: dict[str, Any], watch: Watch) -> Any:
     """A tagger that chooses the rule for splitting a token; None if no token is split."""
     rules = rules_of(paragraphs)
     if all(rule == WHOLE for sentence in rules for rule in sentence):
