@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from widemargin.web.serving.askable import plain_json
+from widemargin.web.serving.bodies import Refused
 
 JSON = b"application/json"
 _ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
@@ -117,6 +118,14 @@ class Answer:
         if not head:
             parts.append(self.body)
         return b"".join(parts)
+
+
+def refusal_of(error: Refused, request: Request) -> Answer:
+    """The answer to a refused request."""
+    answer = refusal(error.status, str(error), request, **error.more)
+    if error.allow:
+        answer.headers += ((b"allow", error.allow.encode()),)
+    return answer
 
 
 def refusal(status: int, message: str, request: Request | None = None, **more: Any) -> Answer:
