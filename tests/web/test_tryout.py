@@ -108,6 +108,14 @@ def test_every_model_can_be_tried_with_its_sample(page, address, models):
         assert wide <= 400, served.name
 
 
+def test_texts_are_written_as_they_are(page, address):
+    """Not as strings of JSON, whatever is made of them."""
+    open_page(page, address)
+    ask(page, "words", 'It barks. She says "no".')
+    assert find(page, "#what")[0].text == "Text"
+    assert '"It"' in find(page, "#marked")[0].text
+
+
 def test_a_word_is_explained_when_it_is_chosen(page, address):
     open_page(page, address)
     ask(page, "tagger", "the dog barks")

@@ -123,7 +123,7 @@ export function facts(training, p, labels) {
     found.push(["feature space", verdict + (verdict === "separable" && margin ? `, margin ${figure(margin[0])}` : "")]);
   }
   const right = training.rightAt?.(p);
-  if (right !== null && right !== undefined) found.push(["right now", `${right} of ${training.points.length} points`]);
+  if (right !== null && right !== undefined) found.push(["correct", `${right} of ${training.points.length} points`]);
   return found;
 }
 

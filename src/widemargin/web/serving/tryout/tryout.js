@@ -41,7 +41,7 @@ async function begin() {
 }
 
 const chosen = () => models.find((model) => model.name === at("model").value);
-const isText = (model) => model.kind === "texts" || model.kind === "strings";
+const isText = (model) => model.kind.startsWith("texts") || model.kind === "strings";
 const isSentence = (model) => model.kind.startsWith("sentences") && model.columns.length === 1;
 
 function choose() {
@@ -160,9 +160,14 @@ function wordButton(told, word, place) {
 
 at("model").addEventListener("change", choose);
 at("ask").addEventListener("click", () => answer());
-at("enter").addEventListener("click", () => {
+function enter() {
   token = at("token").value.trim();
   begin();
+}
+
+at("enter").addEventListener("click", enter);
+at("token").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") enter();
 });
 at("input").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) answer();
