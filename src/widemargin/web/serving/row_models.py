@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from widemargin.data.encode.registry import sole_text
 from widemargin.errors import DataError
 from widemargin.web.serving.askable import Askable
 from widemargin.web.serving.table_models import TableModel
@@ -28,7 +29,8 @@ def rows_model(path: str, model: Any) -> Askable:
     if encoder is None or encoder.kind == "numbers":
         return VectorsModel(model)
     if encoder.kind == "table":
-        if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:
+        column = sole_text(encoder)
+        if column is None:
             return TableModel(model)
-        return TextModel(replace(model, encoder=encoder.text), encoder.text_columns[0])
+        return TextModel(replace(model, encoder=encoder.text), column)
     return TextModel(model) if encoder.kind == "text" else VwModel(model)
