@@ -203,6 +203,58 @@ def test_a_damaged_model_is_not_taken_over(start):
     assert server.end() == 0
 
 
+def test_a_model_that_does_not_fit_into_memory_is_not_taken_over(folder, tmp_path, monkeypatch):
+    """Whatever happens while a new file is loaded, the server goes on with the old one."""
+    from widemargin.web.serving import supervisor
+    from widemargin.web.serving.worker import ServeSettings
+
+    path = tmp_path / "texts.wm"
+    shutil.copy(folder / "texts.wm", path)
+    read, write = os.pipe()
+    server = supervisor.Supervisor({"texts": str(path)}, ServeSettings(log=write))
+    old = server.models
+
+    def fail(*arguments):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(supervisor, "load_served", fail)
+    os.utime(path, (1, 1))
+    for _ in range(3):  # first it is seen, then loaded, then known to be bad
+        server._look_at_files(None)
+    (line,) = os.read(read, 4096).splitlines()
+    os.close(read)
+    os.close(write)
+    assert server.models is old
+    assert json.loads(line)["error"] == "MemoryError('no room')"
+
+
+@pytest.mark.parametrize(("soft", "hard", "most"), [(80, 4096, 1024), (80, 100, 36)])
+def test_connections_are_as_many_as_files_may_be_open(start, soft, hard, most):
+    """What is beyond them is refused in words."""
+    import resource
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    server = start("texts.wm", preexec_fn=limit)
+    (worker,) = server.children
+    with open(f"/proc/{worker}/limits") as file:
+        (line,) = (line for line in file if line.startswith("Max open files"))
+    assert int(line.split()[3]) == most + 64
+    if most > 100:
+        return
+    assert f"at most {most} connections" in server.process.stderr.readline()
+    held = []
+    try:
+        for _ in range(most):
+            held.append(server.connect())
+            held[-1].connect()
+        wait_until(lambda: server.ask("GET", "/healthz")[0] == 503)
+    finally:
+        for connection in held:
+            connection.close()
+
+
 def test_a_worker_that_dies_is_replaced(start):
     server = start("texts.wm")
     (worker,) = server.children

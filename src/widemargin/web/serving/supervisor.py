@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from widemargin.errors import DataError, ModelFileError
+from widemargin.errors import DataError
 from widemargin.web.serving.metrics import Counters
 from widemargin.web.serving.served import Served, load_served, version_of
 from widemargin.web.serving.worker import RETIRE, STOP, ServeSettings, Worker
@@ -192,9 +192,10 @@ class Supervisor:
                 continue
             try:
                 fresh.append(load_served(served.path, served.name))
-            except (DataError, ModelFileError, OSError, ValueError) as error:
+            except Exception as error:  # whatever is wrong with it, the old model answers
                 self._bad[served.path] = version
-                self._log(event="model refused", model=served.name, error=str(error))
+                told = str(error) if isinstance(error, (ValueError, OSError)) else repr(error)
+                self._log(event="model refused", model=served.name, error=told)
         if fresh:
             self._take_over({served.name: served for served in fresh}, listening)
 
