@@ -366,7 +366,18 @@ def test_cycles_and_failures_are_shown(page):
     assert "A cycle" in page.execute_script("return document.querySelector('.notice').textContent")
     page.execute_script("lab.set(0, 'epochs', 5000)")
     settle(page)
+    assert state(page)["points"]
+    assert page.find_element("class name", "caption").text == ""  # there are points already
     assert "20,000" in page.execute_script("return document.querySelector('.notice').textContent")
+
+
+def test_the_caption_says_what_is_missing(page):
+    """Points, or only the answer of the library."""
+    told = page.execute_async_script("""
+      const done = arguments[0], all = [[], [[0, 0, 1]], [[0, 0, 1], [1, 1, 0]]];
+      import("./story.js").then(({withoutRun}) =>
+        done(all.map((points) => withoutRun(points, false))))""")
+    assert told == [*2 * ["Place points of two classes to begin."], "Learning ..."]
 
 
 def test_playing(page):

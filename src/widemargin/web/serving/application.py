@@ -75,10 +75,8 @@ class Application:
         workers: int = 1,
     ) -> None:
         self.models = {served.name: served for served in models}
-        self.loop, self.gate, self.limits, self.counters, self.log = (
-            *(loop, gate, limits),
-            *(counters, log),
-        )
+        self.loop, self.gate, self.limits = loop, gate, limits
+        self.counters, self.log = counters, log
         self.answering = Answering(loop, counters, wait)
         self.under_way, self.draining = 0, False
         self._takeovers, self._workers = takeovers, workers

@@ -87,12 +87,8 @@ class Answer:
         content_type: bytes = JSON,
         headers: tuple[tuple[bytes, bytes], ...] = (),
     ) -> None:
-        self.status, self.body, self.content_type, self.headers = (
-            status,
-            body,
-            content_type,
-            headers,
-        )
+        self.status, self.body = status, body
+        self.content_type, self.headers = content_type, headers
 
     def encode(self, request: Request | None, close: bool, head: bool = False) -> bytes:
         """The bytes of the answer to a request.
