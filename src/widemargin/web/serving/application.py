@@ -109,9 +109,10 @@ class Application:
             )
         if route is not None and self.under_way >= self.limits.concurrent:
             raise Refused(429, f"{self.under_way} requests are under way; try again")
-        encoding = request.headers.get(b"content-encoding", b"identity").decode("latin-1")
-        if route is not None and encoding.lower() != "identity":
-            raise Refused(415, f"Content-Encoding {encoding[:40]!r}: send the body as it is")
+        encoding = request.headers.get(b"content-encoding")
+        if encoding is not None and encoding.lower() != b"identity" and route is not None:
+            told = encoding[:40].decode("latin-1")
+            raise Refused(415, f"Content-Encoding {told!r}: send the body as it is")
         length = request.headers.get(b"content-length", b"0")
         if len(length) > 15 or int(length) > self.limits.body:
             raise Refused(413, f"the body is larger than {self.limits.body:,} bytes")
