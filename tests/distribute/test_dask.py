@@ -102,6 +102,18 @@ def test_what_does_not_distribute_is_refused(monkeypatch):
         Distributed(Perceptron(), client="tcp://127.0.0.1:9").fit(__file__, format="svmlight")
 
 
+def test_scripts_are_told_how_to_start_workers(monkeypatch):
+    """Workers import the script, which would start workers of its own."""
+    distributed = pytest.importorskip("distributed")
+
+    def fail(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fail)
+    with pytest.raises(ClusterError, match=r"below `if __name__ == '__main__':`"):
+        Distributed(Perceptron(), client="local").fit(__file__, format="svmlight")
+
+
 def test_collections(client, rows):
     bag, array = pytest.importorskip("dask.bag"), pytest.importorskip("dask.array")
     X, y = some_rows(200, 20, 3)

@@ -106,6 +106,31 @@ def test_collections(tmp_path):
         fit(TableClassifier(), bags[0], "answer", partitions=None)
 
 
+def test_what_is_in_memory_needs_no_cluster():
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    columns = {"size": [1.0, 2.0], "answer": ["yes", "no"]}
+    for learner, *given in (
+        (Perceptron(), X, y),
+        (Perceptron(), X),
+        (TableClassifier(), columns, "answer"),
+    ):
+        with pytest.raises(DataError, match=r"in memory needs no cluster.* give files, or a Dask"):
+            fit(learner, *given, partitions=None)
+
+
+def test_blocks_of_labels_match_those_of_rows():
+    array = pytest.importorskip("dask.array")
+    X = array.from_array(np.arange(40.0).reshape(20, 2) - 20.0, chunks=(6, 2))
+    y = array.from_array(np.arange(20) % 2, chunks=5)
+    assert fit(Perceptron(), X, y, partitions=None).model_.mixture[1] == 4
+    with pytest.raises(DataError, match="found 20 examples, but 15 labels"):
+        fit(Perceptron(), X, y[:15], partitions=None)
+    some = X[:, 0] > -10.0  # blocks of unknown sizes
+    assert fit(Perceptron(), X[some], y.rechunk(6)[some], partitions=None).model_.width == 2
+    with pytest.raises(DataError, match=r"X has 4 blocks of rows, y 1, of unknown sizes"):
+        fit(Perceptron(), X[some], y[5:].rechunk(-1), partitions=None)
+
+
 def test_what_does_not_fit_is_refused(texts, tmp_path):
     from widemargin import KernelSVM
 

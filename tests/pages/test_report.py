@@ -17,8 +17,10 @@ import widemargin
 from widemargin import (
     DataError,
     History,
+    KernelSVM,
     LinearSVM,
     Perceptron,
+    TableClassifier,
     TextClassifier,
     certify,
     report,
@@ -26,7 +28,7 @@ from widemargin import (
 from widemargin.evaluate.predictions import examine
 from widemargin.markup.charts import Curve, Mark, bar_chart, interval_chart, line_chart
 from widemargin.markup.html import escape, page, table, tag
-from widemargin.pages.reportable import subject_of
+from widemargin.pages.reportable import subject_of, training_code
 from widemargin.pages.verdicts import verdict
 from widemargin.training.history import Epoch
 
@@ -169,6 +171,57 @@ def test_certificates_come_with_their_meaning(clouds, tmp_path):
     assert "a cost that no weights can undercut" in text
     report(p, tmp_path / "c.html", certificate=certify(X, y))
     assert "proved in exact arithmetic" in read(tmp_path / "c.html")[0]
+
+
+def test_kernel_certificates_are_told_in_parts(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) + 2.0 * np.repeat(np.eye(3), 20, axis=0)
+    y = np.repeat(["apple", "pear", "plum"], 20)
+    svm = KernelSVM().fit(X, y)
+    report(svm, tmp_path / "k.html")
+    _, found = read(tmp_path / "k.html")
+    words = " ".join(" ".join(found.words).split())
+    gap = svm.certificate_.gap
+    assert f"lower by more than {100 * gap:.2g} %" in words
+    assert f"relative gap {gap:.3g}" in words
+    for part in svm.certificate_.parts:
+        assert f"{part.problem} relative gap {part.gap:.3g}" in words
+    hard = KernelSVM(C=np.inf, gamma=4.0).fit(X, y)
+    assert hard.certificate_.separates
+    assert "in feature space with a margin" in " ".join(verdict(subject_of(hard), None))
+
+
+def test_what_was_measured_once_is_told_in_words(clouds, tmp_path):
+    """A point is no curve; and epochs are whole numbers."""
+    X, y, *_ = clouds
+    report(Perceptron(epochs=1, random_state=0).fit(X, y), tmp_path / "p.html")
+    _, found = read(tmp_path / "p.html")
+    assert "Measured once: mistakes " in "".join(found.words)
+    few = Perceptron(epochs=2, random_state=0).fit(X, y).history_.charts()
+    assert ">2</text>" in few
+    assert ">1.5</text>" not in few
+    assert ">1.2</text>" not in few
+
+
+@pytest.mark.parametrize("kind", ["texts", "table"])
+def test_the_program_of_the_page_trains_the_same_model(kind, tmp_path):
+    """What encodes the examples belongs to it."""
+    texts = ["cheap pills now", "win money now", "see you at lunch", "how are you"] * 3
+    labels = ["spam", "spam", "ham", "ham"] * 3
+    table = {"size": [1.0, 2.0, 3.0, 4.0] * 3, "kind": ["a", "b", "b", "a"] * 3, "label": labels}
+    if kind == "texts":
+        model = TextClassifier(Perceptron(random_state=3), ngrams=(1, 3)).fit(texts, labels)
+    else:
+        learner = Perceptron(random_state=3)
+        model = TableClassifier(learner, scale="none", columns=["kind"]).fit(table, "label")
+    report(model, tmp_path / "m.html")
+    code = training_code(subject_of(model))
+    assert code in "".join(read(tmp_path / "m.html")[1].words)
+    names = {"texts": texts, "labels": labels, "table": table}
+    exec(code, names)
+    given = texts if kind == "texts" else table
+    found = names["model"].decision_function(given)
+    assert np.array_equal(found, model.decision_function(given))
 
 
 def test_worst_mistakes_are_the_surest_wrong_answers(clouds):

@@ -192,6 +192,19 @@ def test_frames_of_alike_directions_are_true_to_scale():
     assert (right - left) / (top - bottom) == pytest.approx(1000)
 
 
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e8])
+def test_frames_of_flat_directions_have_room(size):
+    """Else matplotlib would write an offset to the axis, such as 1e-9+2.07."""
+    one = size * np.array([[2.0, 3.0]])
+    left, right, bottom, top = frame_of(one)
+    assert left < one[0, 0] < right
+    assert min(right - left, top - bottom) > 0.1 * size
+    left, right, bottom, top = frame_of(size * np.array([[0.0, 3.0], [2.0, 3.0]]))
+    assert (right - left) / (top - bottom) == pytest.approx(1.3)
+    left, right, bottom, top = frame_of(np.zeros((2, 2)))
+    assert min(right - left, top - bottom) >= 1.0
+
+
 # The pictures
 
 
@@ -342,6 +355,10 @@ def test_history_marks_the_best_epoch(cloud):
     best = p.history_.best
     (label,) = labels_of(shown.ax_[2])
     assert label == f"best: epoch {best}, {p.history_['held_out'][best - 1]:.4f}"
+    one = show.plot_history(Perceptron(epochs=1).fit(X, y))
+    one.figure_.canvas.draw()
+    low, high = one.ax_[-1].get_xlim()
+    assert [at for at in one.ax_[-1].get_xticks() if low <= at <= high] == [1.0]
     svm = show.plot_history(LinearSVM().fit(X, y))
     assert list(svm.panels) == ["objective", "relative gap"]
     assert svm.ax_[1].get_yscale() == "log"
@@ -424,6 +441,10 @@ def test_confusion_counts():
     assert "accuracy 0.7500" in shown.ax_.get_title(loc="left")
     p = Perceptron(random_state=0).fit(X10, Y10)
     assert np.trace(show.plot_confusion(p, X10, Y10).measures.confusion) == 8
+    names = ["setosa", "versicolor of a rather long kind", "virginica"]
+    shown = show.ConfusionDisplay.from_predictions(names, names)
+    shown.figure_.canvas.draw()
+    assert shown.ax_.yaxis.label.get_window_extent().x0 > 2.0  # not cut off
 
 
 @needs_matplotlib

@@ -77,13 +77,13 @@ def answers(sent):
 class Server:
     """An application without a socket."""
 
-    def __init__(self, models, *, tokens=(), log=None, wait=0.0, **limits):
+    def __init__(self, models, *, tokens=(), hosts=(), log=None, wait=0.0, **limits):
         self.loop = asyncio.new_event_loop()
         self.counters = Counters(2, [served.name for served in models])
         self.app = Application(
             models,
             self.loop,
-            Gate(Hosts("127.0.0.1", 8000), Tokens(tokens)),
+            Gate(Hosts("127.0.0.1", 8000, hosts), Tokens(tokens)),
             Limits(**limits),
             self.counters,
             RequestLog(self.loop, log),

@@ -74,6 +74,13 @@ def test_texts(serve, folder):
     found = server.predict("texts", TEXTS, scores=True)["predictions"]
     assert [one["label"] for one in found] == model.predict(TEXTS).tolist() == KINDS
     assert [one["score"] for one in found] == model.decision_function(TEXTS).tolist()
+    marked = b"\xef\xbb\xbf" + json.dumps(TEXTS).encode()  # as some programs begin UTF-8
+    assert (
+        server.ask("POST", "/predict/texts?scores=true", marked, "application/json")[1][
+            "predictions"
+        ]
+        == found
+    )
     objects = [{"text": text} for text in TEXTS]
     assert server.predict("texts", objects, scores=True)["predictions"] == found
     lines = "\n".join(TEXTS).encode()
@@ -82,6 +89,33 @@ def test_texts(serve, folder):
     lines = "\n".join(json.dumps(one) for one in objects).encode()
     status, told = server.ask("POST", "/predict/texts?scores=true", lines, "application/x-ndjson")
     assert (status, told["predictions"]) == (200, found)
+
+
+def test_texts_of_a_named_column(tmp_path):
+    """The column of the training data comes first, whatever else an example has."""
+    from talking import Server
+
+    from widemargin.web.serving.served import load_served
+
+    rows = [f"{kind}\t{text}\n" for kind, text in zip(KINDS, TEXTS, strict=True)] * 3
+    (tmp_path / "train.tsv").write_text("kind\treview\n" + "".join(rows))
+    words = ("--label", "kind", "--text", "review", "--model", "reviews.wm", "--quiet")
+    run_shell(tmp_path, "train", "train.tsv", *words)
+    server = Server([load_served(str(tmp_path / "reviews.wm"), "reviews")])
+    (told,) = {
+        server.predict("reviews", one)["prediction"]["label"]
+        for one in (
+            "win money",
+            {"review": "win money"},
+            {"text": "win money"},
+            {"text": "see you at lunch", "review": "win money"},
+            {"text": 5, "review": "win money"},
+        )
+    }
+    assert told == "spam"
+    status, told = server.ask("POST", "/predict", {"review": 5})
+    assert (status, 'an object with a "review"' in told["error"]) == (422, True)
+    server.close()
 
 
 @pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson", "text/plain"])

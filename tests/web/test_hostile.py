@@ -1,5 +1,6 @@
 """Bodies, headers and connections that are wrong, too large, too slow or too many."""
 
+import gzip
 import json
 import time
 
@@ -62,7 +63,11 @@ BAD = [
         "body:2",
     ),
     ("table", "text/csv", b"weight,indoor,food\n1,true\n", 422, "body:2"),
+    ("table", JSON, b'{"weight": 1180591620717411303424}', 422, "of more than 64 bits"),
+    ("table", JSON, b'{"weight": 1' + b"0" * 400 + b"}", 422, "of more than 64 bits"),
+    ("table", JSON, b'{"food": "\\ud800"}', 422, "column 'food' holds half of a surrogate pair"),
     ("named", JSON, b'{"size": null}', 422, "the feature 'size' is null"),
+    ("named", JSON, b'{"size": 1' + b"0" * 400 + b"}", 422, "feature 'size' is too large"),
     ("tagger", JSON, b"[1]", 422, "example 1 is not a list of words"),
     ("tagger", JSON, b'{"word": "the"}', 422, "must be a list of strings"),
     ("tagger", "text/x-conll", b"the D\ndog\n", 422, "body:2: 1 column"),
@@ -94,6 +99,7 @@ def test_bodies_that_cannot_be_read(serve, name, kind, body, status, message):
         ("POST", "/predict/texts?top=3", 422),
         ("POST", "/predict/texts?scores=true&scores=true", 422),
         ("POST", "/predict/texts?proba=true", 422),
+        ("POST", "/predict/texts?model=vw", 422),
         ("POST", "/explain/texts?top=0", 422),
         ("POST", "/explain/texts?token=1", 422),
         ("POST", "/explain/several", 422),
@@ -104,6 +110,27 @@ def test_addresses_that_lead_nowhere(serve, method, path, status):
     found, told = serve().ask(method, path, body if method == "POST" else b"", JSON)
     assert found == status, told
     assert told["error"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("OPTIONS", "/healthz", "get, head"),
+        ("PUT", "/models", "get, head"),
+        ("GET", "/predict", "post"),
+    ],
+)
+def test_a_wrong_method_is_told_the_right_ones(serve, method, path, allow):
+    ((status, headers, _),) = serve("texts").say(request(method, path))
+    assert (status, headers["allow"]) == (405, allow)
+
+
+def test_compressed_bodies_are_not_read(serve):
+    body = gzip.compress(b'"win money"')
+    server = serve("texts")
+    status, told = server.ask("POST", "/predict", body, JSON, Content_Encoding="gzip")
+    assert (status, "Content-Encoding 'gzip'" in told["error"]) == (415, True)
+    assert server.ask("POST", "/predict", b'"a"', JSON, Content_Encoding="identity")[0] == 200
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(serve):
@@ -131,6 +158,22 @@ def test_a_chunked_body_is_counted(serve):
     ((status, _, _),) = server.say(head + b"80\r\n" + b"x" * 128 + b"\r\n")
     assert status == 413
     assert server.app.under_way == 0
+
+
+def test_trailers_have_no_effect(serve):
+    """What follows a chunked body is neither a header nor counted with the headers."""
+    text = b'"%b"' % (b"a " * 20_000)
+    trailers = b"X-Checksum: 1\r\nContent-Type: text/html\r\n\r\n"
+    chunks = b"%x\r\n%b\r\n0\r\n%b" % (len(text), text, trailers)
+    head = request("POST", "/predict", b"", JSON).replace(
+        b"Content-Length: 0", b"Transfer-Encoding: chunked"
+    )
+    ((status, _, body),) = serve("texts").say(head + chunks)
+    assert status == 200, body
+    untyped = head.replace(b"Content-Type: application/json\r\n", b"")
+    late = chunks.replace(b"text/html", b"application/json")
+    ((status, _, _),) = serve("texts").say(untyped + late)
+    assert status == 415
 
 
 def test_too_many_examples(serve):
@@ -180,11 +223,34 @@ def test_headers_without_end(serve):
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Origin": "http://localhost:8000"}, 403),
+        ({"Origin": "ftp://127.0.0.1:8000"}, 403),
     ],
 )
 @pytest.mark.parametrize("path", ["/models", "/"])
 def test_other_hosts_and_origins_are_refused(serve, path, headers, status):
     assert serve("texts").ask("GET", path, **headers)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "models.example", "Origin": "https://models.example"}, 200),
+        ({"Origin": "https://models.example"}, 200),  # the proxy has replaced the Host
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Host": "models.example", "Origin": "https://evil.example"}, 403),
+    ],
+)
+def test_pages_behind_a_proxy(serve, headers, status):
+    assert serve("texts", hosts=["models.example"]).ask("GET", "/models", **headers)[0] == status
+
+
+@pytest.mark.parametrize("host", [None, "10.1.2.3:8000"])
+def test_health_checks_may_name_any_host(serve, host):
+    """A load balancer names an address, or nothing."""
+    server = serve("texts")
+    assert server.ask("GET", "/healthz", Host=host)[0] == 200
+    assert server.ask("GET", "/readyz", Host=host)[0] == 200
+    assert server.ask("GET", "/models", Host=host)[0] == 403
 
 
 @pytest.mark.parametrize("path", ["/models", "/metrics"])

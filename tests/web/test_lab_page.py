@@ -257,6 +257,40 @@ def test_a_third_class(page):
     assert len(now["shown"][0]["w"]) == 3
 
 
+def test_undo_restores_other_points_with_their_classes(page):
+    load(page, "three")
+    before = state(page)
+    load(page, "six")
+    page.find_element("id", "undo").click()
+    now = state(page)
+    for name in ("points", "classes", "frame", "preset", "story"):
+        assert now[name] == before[name]
+    assert page.find_element("id", "status").text == ""
+    assert (
+        page.find_element("css selector", "[aria-pressed=true]").get_attribute("title")
+        == "Three classes"
+    )
+
+
+def test_there_is_nothing_to_undo_at_the_start(browser, running):
+    open_at(browser, running, 1400)
+    points = state(browser)["points"]
+    browser.find_element("id", "undo").click()
+    assert state(browser)["points"] == points
+
+
+def test_passes_are_counted_as_in_the_caption(page):
+    """The weights of a solver are shown after some of its passes only."""
+    load(page, "outlier")
+    press(page, Keys.END)
+    told = page.find_element("id", "count").text
+    last = max(run["passes"][-1]["passes"] for run in page.execute_script("return lab.runs"))
+    assert last > 10
+    assert told == f"pass {last} of {last}"
+    press(page, Keys.HOME)
+    assert page.find_element("id", "count").text == f"pass 0 of {last}"
+
+
 def test_links_and_json_restore_everything(page, running):
     load(page, "outlier")
     page.execute_script("lab.set(1, 'C', 5); lab.player.setSpeed(20); lab.shown.trail = false")
@@ -336,7 +370,18 @@ def test_cycles_and_failures_are_shown(page):
     assert "proves that no line through the origin separates" in page.execute_script(notice)
     page.execute_script("lab.set(0, 'fit_intercept', true); lab.set(0, 'epochs', 5000)")
     settle(page)
+    assert state(page)["points"]
+    assert page.find_element("class name", "caption").text == ""  # there are points already
     assert "20,000" in page.execute_script("return document.querySelector('.notice').textContent")
+
+
+def test_the_caption_says_what_is_missing(page):
+    """Points, or only the answer of the library."""
+    told = page.execute_async_script("""
+      const done = arguments[0], all = [[], [[0, 0, 1]], [[0, 0, 1], [1, 1, 0]]];
+      import("./story.js").then(({withoutRun}) =>
+        done(all.map((points) => withoutRun(points, false))))""")
+    assert told == [*2 * ["Place points of two classes to begin."], "Learning ..."]
 
 
 def test_playing(page):
@@ -380,6 +425,52 @@ def test_nothing_sticks_out(browser, running, width, scheme):
         assert len(shot) > 20_000
     severe = [one["message"] for one in browser.get_log("browser") if one["level"] == "SEVERE"]
     assert severe == []
+
+
+def test_many_hypotheses_do_not_hide_the_points(page):
+    page.execute_script("""
+      const points = Array.from({length: 300}, (_, i) => {
+        const turn = i * 2.4, reach = 0.2 * (i % 17);
+        return [reach * Math.cos(turn), reach * Math.sin(turn), i % 2];
+      });
+      lab.adoptPoints(points, [-1, 1], {story: "", preset: ""})""")
+    press(page, Keys.END)
+    assert page.execute_script("return lab.cards[0].training.hypotheses") > 1000
+    dark = page.execute_script("""
+      const {canvas} = lab.cards[0];
+      const bytes = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      let dark = 0;
+      for (let at = 0; at < bytes.length; at += 4) {
+        dark += Math.max(bytes[at], bytes[at + 1], bytes[at + 2]) < 110;
+      }
+      return dark / (bytes.length / 4)""")
+    assert dark < 0.1
+
+
+def test_two_planes_are_side_by_side(browser, running):
+    """However long the descriptions of the learners are."""
+    open_at(browser, running, 1280)
+    load(browser, "rings")
+    tops = browser.execute_script(
+        "return lab.cards.map((card) => card.canvas.getBoundingClientRect().top)"
+    )
+    assert tops[0] == tops[1]
+
+
+def test_axes_show_their_scale(page):
+    """At least two marks are well inside any frame; large numbers are short."""
+    marks, words = page.execute_async_script("""
+      const done = arguments[0];
+      Promise.all([import("./geometry.js"), import("./marks.js")]).then(([{ticks}, {figure}]) => {
+        const found = [];
+        for (let half = 0.01; half < 1e3; half *= 1.03) for (const few of [4, 6]) {
+          const inside = ticks(-half, half, few).filter((x) => x && Math.abs(x) < 0.95 * half);
+          found.push(inside.length);
+        }
+        done([found, [1e6, 3.384e12, -2e-7, 300000].map((value) => figure(value))]);
+      })""")
+    assert min(marks) == 2
+    assert words == ["1e6", "3.384e12", "−2e−7", "300000"]
 
 
 def test_everything_can_be_reached_by_tab_and_has_a_name(page):

@@ -26,11 +26,11 @@ JSON = {"Content-Type": "application/json"}
 class Process:
     """A running `widemargin serve`."""
 
-    def __init__(self, folder, *words):
+    def __init__(self, folder, *words, **options):
         self.folder = folder
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         command = ("-m", "widemargin", "serve", *words, "--port", "0")
-        self.process = Forked(*command, cwd=folder, text=True, **pipes)
+        self.process = Forked(*command, cwd=folder, text=True, **pipes, **options)
         said = self.process.stderr.readline()
         self.port = int(re.search(r":(\d+)$", said.strip())[1])
         self.log = []
@@ -81,8 +81,8 @@ def start(folder, tmp_path):
     shutil.copy(folder / "texts.wm", tmp_path / "texts.wm")
     started = []
 
-    def begin(*words):
-        started.append(Process(tmp_path, *words))
+    def begin(*words, **options):
+        started.append(Process(tmp_path, *words, **options))
         return started[-1]
 
     yield begin
@@ -107,7 +107,11 @@ def test_it_answers_logs_and_ends_on_sigterm(start):
     assert (line["status"], line["rows"], line["model"]) == (200, 1, "texts")
 
 
-def test_sigterm_finishes_what_was_begun(start):
+@pytest.mark.parametrize(
+    ("number", "terminal", "code"),
+    [(signal.SIGTERM, False, 0), (signal.SIGINT, True, 130), (signal.SIGHUP, True, 0)],
+)
+def test_signals_finish_what_was_begun(start, number, terminal, code):
     """A request of which half has arrived is read to its end and answered."""
     server = start("texts.wm")
     connection, idle = server.connect(), server.connect()
@@ -119,7 +123,9 @@ def test_sigterm_finishes_what_was_begun(start):
     connection.putheader("Content-Length", str(len(body)))
     connection.endheaders(body[:3])
     wait_until(lambda: b"requests_under_way 2" in server.ask("GET", "/metrics")[1])
-    server.process.send_signal(signal.SIGTERM)
+    for process in server.children if terminal else ():  # a terminal signals all processes
+        os.kill(process, number)
+    server.process.send_signal(number)
     assert idle.sock.recv(1) == b""  # closed at once
     with pytest.raises(OSError):
         server.ask("GET", "/healthz")
@@ -128,7 +134,20 @@ def test_sigterm_finishes_what_was_begun(start):
     assert answer.status == 200
     assert json.loads(answer.read())["prediction"] == {"label": "spam"}
     assert answer.getheader("Connection") == "close"
-    assert server.process.wait(30) == 0
+    assert server.process.wait(30) == code
+
+
+def test_a_server_under_nohup_survives_the_terminal(start):
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    server = start("texts.wm", preexec_fn=ignore)
+    for process in (*server.children, server.process.pid):
+        os.kill(process, signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        server.process.wait(0.5)
+    assert server.predict("win money")["prediction"] == {"label": "spam"}
+    assert server.end() == 0
 
 
 def test_ctrl_c_is_130(start):
@@ -182,6 +201,58 @@ def test_a_damaged_model_is_not_taken_over(start):
     os.unlink(server.folder / "texts.wm")
     assert server.predict("a")["digest"] == before
     assert server.end() == 0
+
+
+def test_a_model_that_does_not_fit_into_memory_is_not_taken_over(folder, tmp_path, monkeypatch):
+    """Whatever happens while a new file is loaded, the server goes on with the old one."""
+    from widemargin.web.serving import supervisor
+    from widemargin.web.serving.worker import ServeSettings
+
+    path = tmp_path / "texts.wm"
+    shutil.copy(folder / "texts.wm", path)
+    read, write = os.pipe()
+    server = supervisor.Supervisor({"texts": str(path)}, ServeSettings(log=write))
+    old = server.models
+
+    def fail(*arguments):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(supervisor, "load_served", fail)
+    os.utime(path, (1, 1))
+    for _ in range(3):  # first it is seen, then loaded, then known to be bad
+        server._look_at_files(None)
+    (line,) = os.read(read, 4096).splitlines()
+    os.close(read)
+    os.close(write)
+    assert server.models is old
+    assert json.loads(line)["error"] == "MemoryError('no room')"
+
+
+@pytest.mark.parametrize(("soft", "hard", "most"), [(80, 4096, 1024), (80, 100, 36)])
+def test_connections_are_as_many_as_files_may_be_open(start, soft, hard, most):
+    """What is beyond them is refused in words."""
+    import resource
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    server = start("texts.wm", preexec_fn=limit)
+    (worker,) = server.children
+    with open(f"/proc/{worker}/limits") as file:
+        (line,) = (line for line in file if line.startswith("Max open files"))
+    assert int(line.split()[3]) == most + 64
+    if most > 100:
+        return
+    assert f"at most {most} connections" in server.process.stderr.readline()
+    held = []
+    try:
+        for _ in range(most):
+            held.append(server.connect())
+            held[-1].connect()
+        wait_until(lambda: server.ask("GET", "/healthz")[0] == 503)
+    finally:
+        for connection in held:
+            connection.close()
 
 
 def test_a_worker_that_dies_is_replaced(start):

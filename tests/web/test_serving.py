@@ -60,6 +60,15 @@ def test_a_client_that_waits_is_told_to_go_on(serve):
     assert server.wait_for(wire, 2)[1][0] == 200
 
 
+def test_a_refused_client_that_waits_is_told_at_once(serve):
+    """Its body is never sent, so there would be nothing else to wait for."""
+    connection, wire = serve("texts").connect()
+    whole = request("POST", "/nothing", b'"a"', JSON, Expect="100-continue")
+    connection.data_received(whole[:-3])
+    ((status, headers, _),) = answers(wire.sent)
+    assert (status, headers["connection"]) == (404, "close")
+
+
 def test_half_closed_connections_are_answered(serve):
     server = serve("texts")
     connection, wire = server.connect()
@@ -118,6 +127,26 @@ def test_counters_of_processes_add_up():
         counters.answered("predict", 200, 0.003)
     assert counters.total("examples", "m") == 6
     assert 'le="0.005"} 2' in counters.text([("m", "d", "l")], 0, 2)
+
+
+def test_lines_of_long_paths_are_written_whole(serve, monkeypatch):
+    """What a process writes at once stays below the size up to which pipes keep it together."""
+    read, write = os.pipe()
+    written, write_all = [], os.write
+
+    def note(file, data):
+        written.append(data)
+        return write_all(file, data)
+
+    monkeypatch.setattr(os, "write", note)
+    server = serve("texts", log=write)
+    server.say(request("GET", "/" + '"' * 900) * 10 + request("GET", "/healthz"), 11)
+    server.turn()
+    assert max(map(len, written)) <= 4096
+    lines = [json.loads(line) for line in os.read(read, 1 << 16).splitlines()]
+    os.close(read)
+    os.close(write)
+    assert [line["status"] for line in lines] == [404] * 10 + [200]
 
 
 def test_each_request_is_one_line_of_json(serve, models):

@@ -108,6 +108,14 @@ def test_every_model_can_be_tried_with_its_sample(page, address, models):
         assert wide <= 400, served.name
 
 
+def test_texts_are_written_as_they_are(page, address):
+    """Not as strings of JSON, whatever is made of them."""
+    open_page(page, address)
+    ask(page, "words", 'It barks. She says "no".')
+    assert find(page, "#what")[0].text == "Text"
+    assert '"It"' in find(page, "#marked")[0].text
+
+
 def test_a_word_is_explained_when_it_is_chosen(page, address):
     open_page(page, address)
     ask(page, "tagger", "the dog barks")
@@ -124,6 +132,37 @@ def test_a_word_is_explained_when_it_is_chosen(page, address):
 
     wait(page, lambda: words() == ["the", "dog", "barks"])
     wait(page, chosen)
+
+
+def test_annotated_sentences_are_tables(page, address):
+    open_page(page, address)
+    first = {"word": 1, "form": "It", "upos": "PRON", "head": 2, "start": 0, "end": 2}
+    second = {"word": 2, "form": "<b>", "upos": "VERB", "head": 0, "start": 3, "end": 6}
+    sentences = [{"words": [first, second]}] * 2
+    told = {"model": "m", "digest": "d", "prediction": {"sentences": sentences}}
+    page.execute_script("showPlain(JSON.parse(arguments[0]))", json.dumps(told))
+    tables = find(page, "#marked table")
+    assert [table.text.split("\n") for table in tables] == 2 * [
+        ["word form upos head", "1 It PRON 2", "2 <b> VERB 0"]
+    ]
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 400
+
+
+@pytest.mark.parametrize(
+    ("prediction", "told"),
+    [
+        ("dog (2) as nsubj of barks (3)", "dog (2) as nsubj of barks (3)"),
+        ("shift barks (3)", "dog: shift barks (3)"),
+    ],
+)
+def test_the_chosen_word_is_named_once(page, address, prediction, told):
+    open_page(page, address)
+    found = {
+        **{"prediction": prediction, "words": ["the", "dog"], "token": 2, "instead_of": None},
+        **{"heads": [2, 3], "labels": ["det", "nsubj"], "margins": [1, 1], "reasons": []},
+    }
+    page.execute_script("show(arguments[0])", found)
+    assert find(page, "#label")[0].text == told
 
 
 def test_what_is_wrong_is_said(page, address):

@@ -85,6 +85,12 @@ class KernelCertificate:
         """With C = inf, whether all examples are on the right side; otherwise None."""
         return None if self.bound is None else self.margin > 0.0
 
+    @property
+    def problem(self) -> str:
+        """The two classes in words; only parts have them."""
+        first, second = self.labels
+        return f"{first} against {'the rest' if second is None else second}"
+
     def __str__(self) -> str:
         lines = [
             f"primal {self.primal:.9g}, dual {self.dual:.9g}, relative gap {self.gap:.2g}",
@@ -110,7 +116,7 @@ class KernelCertificate:
                 f" miss {self.low_rank.mean:.2g} of the kernel"
                 f" ({self.low_rank.worst:.2g} of the worst example)"
             )
-        lines += [f"{_name(part.labels)}: {str(part).splitlines()[0]}" for part in self.parts]
+        lines += [f"{part.problem}: {str(part).splitlines()[0]}" for part in self.parts]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -144,11 +150,6 @@ class KernelCertificate:
                 "low_rank": low_rank,
             }
         )
-
-
-def _name(labels: tuple[Any, ...]) -> str:
-    """Return the name of a problem."""
-    return f"{labels[0]} against {'the rest' if labels[1] is None else labels[1]}"
 
 
 def add_up(parts: list[KernelCertificate], support_vectors: int) -> KernelCertificate:

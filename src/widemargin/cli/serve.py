@@ -19,7 +19,7 @@ def serve(paths: Sequence[str], given: Mapping[str, Any]) -> int:
     _check_installed()
     from widemargin.web.running import address_of, listen
     from widemargin.web.security import Hosts, Tokens, is_loopback, read_tokens
-    from widemargin.web.serving.limits import Limits
+    from widemargin.web.serving.limits import Limits, within_open_files
     from widemargin.web.serving.served import named_paths
     from widemargin.web.serving.supervisor import Supervisor
     from widemargin.web.serving.worker import ServeSettings
@@ -35,12 +35,14 @@ def serve(paths: Sequence[str], given: Mapping[str, Any]) -> int:
             f"--host {host}: other machines could connect; require a token with --token or"
             " --token-file"
         )
-    limits = Limits(
-        body=given["max_body"],
-        rows=given["max_rows"],
-        seconds=given["max_seconds"],
-        concurrent=given["max_requests"],
-        connections=given["max_connections"],
+    limits = within_open_files(
+        Limits(
+            body=given["max_body"],
+            rows=given["max_rows"],
+            seconds=given["max_seconds"],
+            concurrent=given["max_requests"],
+            connections=given["max_connections"],
+        )
     )
     named = named_paths(paths)
     with listen(host, given["port"]) as listening:
@@ -58,6 +60,9 @@ def serve(paths: Sequence[str], given: Mapping[str, Any]) -> int:
         supervisor = Supervisor(named, settings)
         names = ", ".join(f"{m.name} ({m.predictor.kind})" for m in supervisor.models)
         click.echo(f"serving {names} at {address_of(listening)}", err=True)
+        if limits.connections < given["max_connections"]:
+            words = f"at most {limits.connections} connections: the system allows no more open"
+            click.echo(f"{words} files (ulimit -n)", err=True)
         stopped_by = supervisor.run(listening)
     return 130 if stopped_by == signal.SIGINT else 0
 

@@ -65,7 +65,13 @@ def _start_local() -> Any:
                 dashboard_address=":0", threads_per_worker=1, silence_logs=logging.CRITICAL
             )
     except (OSError, RuntimeError) as error:
-        raise ClusterError(f"no cluster could be started on this machine ({error})") from None
+        told = f"no cluster could be started on this machine ({error})"
+        if isinstance(error, RuntimeError):  # what Dask raises if a worker does not start
+            told += (
+                "; in a script, fit below `if __name__ == '__main__':`, because every worker"
+                " imports the script"
+            )
+        raise ClusterError(told) from None
 
 
 @contextmanager

@@ -100,8 +100,26 @@ def partitions_of_arrays(X: Any, y: Any) -> list[Partition]:
     if X.numblocks[1] != 1:
         X = X.rechunk({1: -1})
     if y.chunks[0] != X.chunks[0]:
-        y = y.rechunk((X.chunks[0],))
+        y = _cut_alike(X, y)
     return _pair(ArrayPartition, X.to_delayed().ravel(), y.to_delayed().ravel())
+
+
+def _cut_alike(X: Any, y: Any) -> Any:
+    """Labels in blocks like those of their rows.
+
+    Blocks of unknown sizes, which filters leave, stay as they are: whether they match shows when
+    they are read.
+    """
+    if np.isnan([*X.chunks[0], *y.chunks[0]]).any():
+        if X.numblocks[0] != y.numblocks[0]:
+            raise DataError(
+                f"X has {X.numblocks[0]} blocks of rows, y {y.numblocks[0]}, of unknown sizes: call"
+                " compute_chunk_sizes() on both"
+            )
+        return y
+    if X.shape[0] != y.shape[0]:
+        raise DataError(f"found {X.shape[0]:,} examples, but {y.shape[0]:,} labels")
+    return y.rechunk((X.chunks[0],))
 
 
 def partitions_of_bags(texts: Any, labels: Any) -> list[Partition]:

@@ -14,6 +14,7 @@ from widemargin.data.encode.text import TextEncoder
 from widemargin.data.readers.columns import TableOptions, listed
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.sources import are_paths
+from widemargin.data.readers.table_sources import in_memory
 from widemargin.data.reading import open_files
 from widemargin.distribute.dask_collections import (
     is_collection,
@@ -48,8 +49,14 @@ def find_source(
     reading : dict
         Options for reading them.
     """
-    if is_collection(X) and partitions is not None:
-        raise ValueError("partitions has no effect for collections: repartition them")
+    if is_collection(X):
+        if partitions is not None:
+            raise ValueError("partitions has no effect for collections: repartition them")
+    elif in_memory(X):
+        raise DataError(
+            f"found an object of type {type(X).__name__}: what is in memory needs no cluster, so"
+            " fit the estimator itself; or give files, or a Dask Array, DataFrame or Bag"
+        )
     if isinstance(estimator, TableClassifier):
         refuse_unknown("Distributed.fit with a TableClassifier", reading, [])
         return _table_source(estimator, X, y, partitions)

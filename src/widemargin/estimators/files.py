@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
+from widemargin.data.encode.registry import sole_text
 from widemargin.data.encode.table import TableEncoder
 from widemargin.data.encode.text import TextEncoder
 from widemargin.errors import ModelFileError
@@ -107,7 +108,7 @@ def estimator_of(model: Any) -> Any:
     learner = _LEARNERS[model.learner](**params)
     encoder: Any = model.encoder
     if isinstance(encoder, TableEncoder):
-        if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:
+        if sole_text(encoder) is None:
             return TableClassifier.of(learner, encoder).restore(model)
         encoder = encoder.text
     if isinstance(encoder, TextEncoder):

@@ -38,11 +38,14 @@ def line_chart(
     x_name: str = "",
     logarithmic: bool = False,
     from_zero: bool = False,
+    counted: bool = False,
     mark: Mark | None = None,
     width: int = 440,
     height: int = 210,
 ) -> Markup:
     """Draw curves over a common axis, as an SVG element.
+
+    With `counted`, x are whole numbers, and so are those along the axis.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def line_chart(
     across = _Scale([x for x, _ in every], _LEFT, width - _RIGHT)
     values = [y for _, y in every] + ([0.0] if from_zero and not logarithmic else [])
     up = _Scale(values, height - _BOTTOM, _TOP, logarithmic)
-    parts: list[Markup] = [_axes(across, up, width, height)]
+    parts: list[Markup] = [_axes(across, up, width, height, counted)]
     for kind, some in zip(_KINDS * len(points), points, strict=False):
         place = [(across(x), up(y)) for x, y in some]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in place)
@@ -182,8 +185,8 @@ class _Scale:
         at = math.log10(value) if self.logarithmic else value
         return self.start + (self.end - self.start) * (at - self.low) / (self.high - self.low)
 
-    def ticks(self, about: int) -> list[float]:
-        """Round numbers within the scale."""
+    def ticks(self, about: int, counted: bool = False) -> list[float]:
+        """Round numbers within the scale, or whole ones."""
         if self.logarithmic:
             jump = max(1, math.ceil((self.high - self.low) / about))
             first = math.ceil(self.low)
@@ -192,17 +195,18 @@ class _Scale:
         rough = (self.high - self.low) / about
         unit = 10.0 ** math.floor(math.log10(rough))
         step = next((unit * m for m in (1, 2, 5) if unit * m >= rough), unit * 10)
+        step = max(step, 1.0) if counted else step
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         return [i * step for i in range(first, last + 1)]
 
 
-def _axes(across: _Scale, up: _Scale, width: int, height: int) -> Markup:
-    bottom = height - _BOTTOM
+def _axes(across: _Scale, up: _Scale, width: int, height: int, counted: bool) -> Markup:
+    bottom, marks = height - _BOTTOM, across.ticks(6, counted)
     parts = [
         Markup(f'<path class="axis" d="M{_LEFT},{_TOP} V{bottom} H{width - _RIGHT}"/>'),
         *(_text(_LEFT - 6, up(y) + 4, f"{y:.4g}", anchor="end") for y in up.ticks(4)),
-        *(_text(across(x), bottom + 15, f"{x:.6g}", anchor="middle") for x in across.ticks(6)),
+        *(_text(across(x), bottom + 15, f"{x:.6g}", anchor="middle") for x in marks),
     ]
     return joined(parts)
 

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from widemargin.data.encode.registry import sole_text
+from widemargin.data.encode.text import TextEncoder
 from widemargin.errors import DataError
 from widemargin.evaluate.predictions import Exam, examine
 from widemargin.models.threshold import describe_threshold
@@ -80,6 +82,11 @@ class Subject:
     model: Any = field(repr=False, default=None)
     class_word: str = "classes"
     top_words: str = "The features with the largest weights for each class."
+
+    @property
+    def learns_from(self) -> str:
+        """The word for what the learner learns from."""
+        return "sentence" if self.learner in ("Tagger", "Parser", "Annotator") else "example"
 
 
 def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
@@ -201,6 +208,49 @@ def given_params(params: Mapping[str, Any]) -> dict[str, str]:
             text = " ".join(repr(value).split())
             told[name] = text if len(text) <= _LETTERS else text[:_LETTERS] + "…"
     return told
+
+
+def training_code(subject: Subject) -> str:
+    """A program that trains the same learner on the same kind of data."""
+    learner = subject.learner
+    call = _call(learner, given_params(subject.params))
+    encoder = getattr(subject.model, "encoder", None)
+    if subject.learns_from == "sentence":
+        return f"from widemargin import {learner}\n\nmodel = {call}.fit(sentences)"
+    if getattr(subject.model, "by_name", False):
+        steps = "for x, label in examples:\n    model.learn_one(x, label)"
+        return f"from widemargin import {learner}\n\nmodel = {call}\n{steps}"
+    if encoder is None or encoder.kind not in ("text", "table"):
+        return f"from widemargin import {learner}\n\nmodel = {call}.fit(X, y)"
+    table = encoder.kind == "table" and sole_text(encoder) is None
+    outer, given = ("TableClassifier", "table") if table else ("TextClassifier", "texts, labels")
+    whole = _call(outer, given_params(_encoding(encoder, table)), call)
+    return f"from widemargin import {learner}, {outer}\n\nmodel = {whole}.fit({given})"
+
+
+def _call(name: str, params: Mapping[str, str], *first: str) -> str:
+    return f"{name}({', '.join([*first, *(f'{key}={value}' for key, value in params.items())])})"
+
+
+def _encoding(encoder: Any, table: bool) -> dict[str, Any]:
+    """The parameters with which a classifier of texts or tables encodes in the same way."""
+    if not table:
+        options = (encoder if encoder.kind == "text" else encoder.text).options
+        usual = TextEncoder().options
+        return {
+            name: value
+            for name, value in options.items()
+            if name in ("ngrams", "idf") or value != usual[name]
+        }
+    columns = encoder.schema.columns
+    return {
+        "label": encoder.schema.label,
+        "text": encoder.text_columns or None,
+        "columns": tuple(column.name for column in columns if column.kind != "text"),
+        "categories": tuple(column.name for column in columns if column.kind == "category") or None,
+        "scale": encoder.scale,
+        "interactions": tuple(encoder.products.pairs) or None,
+    }
 
 
 def _linear_name(model: Any) -> str:

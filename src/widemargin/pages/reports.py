@@ -19,7 +19,7 @@ from widemargin.markup.charts import bar_chart
 from widemargin.markup.html import Markup, facts, joined, page, section, table, tag
 from widemargin.markup.words import several, short
 from widemargin.pages.ranking import ranked
-from widemargin.pages.reportable import Subject, exam_of, given_params, subject_of
+from widemargin.pages.reportable import Subject, exam_of, subject_of, training_code
 from widemargin.pages.sentences import scores_of, sentence_sections
 from widemargin.pages.verdicts import meaning, verdict
 from widemargin.stores.writing import write_text
@@ -135,10 +135,10 @@ def _classes(subject: Subject) -> str:
 def _trained(subject: Subject, data: str, exam: Exam | SentenceExam | None) -> Markup:
     lines: list[tuple[str, Any]] = [("model", subject.name)]
     examples = subject.history.examples_per_epoch
-    if _example(subject) == "sentence":  # a parser's history counts its decisions
+    if subject.learns_from == "sentence":  # a parser's history counts its decisions
         examples = getattr(subject.certificate, "n", None) or 0
     if examples:
-        lines.append(("trained on", several(examples, _example(subject))))
+        lines.append(("trained on", several(examples, subject.learns_from)))
     if subject.classes is not None:
         some = ", ".join(short(label, 30) for label in subject.classes[:_TOP_CLASSES])
         more = ", …" if len(subject.classes) > _TOP_CLASSES else ""
@@ -146,14 +146,9 @@ def _trained(subject: Subject, data: str, exam: Exam | SentenceExam | None) -> M
     lines += [(name, short(value, 400)) for name, value in subject.facts]
     if exam is not None:
         rows = exam.report.sentences if isinstance(exam, SentenceExam) else exam.rows
-        told = several(rows, _example(subject))
+        told = several(rows, subject.learns_from)
         lines.append(("examined on", told + (f" of {data}" if data else "")))
     return facts(lines)
-
-
-def _example(subject: Subject) -> str:
-    """The word for what the learner learns from."""
-    return "sentence" if subject.learner in ("Tagger", "Parser", "Annotator") else "example"
 
 
 def _history(history: History) -> Markup:
@@ -311,11 +306,7 @@ def _timings(history: History) -> Markup:
 
 
 def _again(subject: Subject, commands: Sequence[str]) -> Markup:
-    told = ", ".join(f"{name}={value}" for name, value in given_params(subject.params).items())
-    given = "sentences" if _example(subject) == "sentence" else "X, y"
-    learner = subject.learner
-    code = f"from widemargin import {learner}\n\nmodel = {learner}({told}).fit({given})"
-    parts = [tag("pre", code)]
+    parts = [tag("pre", training_code(subject))]
     if commands:
         parts.append(tag("pre", "\n".join(commands)))
     if subject.params.get("random_state", 0) is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from widemargin.certificates.certificate import Certificate, CertificateTable, RunCertificate
 from widemargin.certificates.gap import GapCertificate
+from widemargin.certificates.kernel_gap import KernelCertificate
 from widemargin.evaluate.predictions import Exam
 from widemargin.markup.words import several
 from widemargin.pages.reportable import Subject
@@ -25,6 +26,8 @@ def verdict(subject: Subject, exam: Exam | SentenceExam | None) -> list[str]:
         sentences.append(told)
     if isinstance(subject.certificate, GapCertificate):
         sentences.append(_gap(subject.certificate))
+    elif isinstance(subject.certificate, KernelCertificate):
+        sentences.append(_kernel_gap(subject.certificate))
     elif isinstance(subject.certificate, RunCertificate) and subject.certificate.bound is not None:
         made, bound = subject.certificate.mistakes, math.floor(subject.certificate.bound)
         sentences.append(
@@ -101,10 +104,24 @@ def _gap(found: GapCertificate) -> str:
                 f" above {high:.6g}."
             )
         return f"No hyperplane separates its examples with a margin above {high:.3g}."
-    return (
-        f"No other weights can have an objective that is lower by more than"
-        f" {100 * max(found.gap, 0.0):.2g} %."
-    )
+    return _close(found.gap)
+
+
+def _kernel_gap(found: KernelCertificate) -> str:
+    if found.separates is None:
+        return _close(found.gap)
+    if found.separates:
+        return (
+            f"It separates its examples in feature space with a margin of {found.margin:.6g}; no"
+            f" plane has a margin above {found.bound:.6g}."
+        )
+    margin = "" if found.proved else f" with a margin above {found.bound:.3g}"
+    return f"No plane in feature space separates its examples{margin}."
+
+
+def _close(gap: float) -> str:
+    most = 100 * max(gap, 0.0)
+    return f"No other weights can have an objective that is lower by more than {most:.2g} %."
 
 
 def _exam(exam: Exam) -> str:
@@ -128,6 +145,8 @@ def meaning(certificate: Any) -> tuple[list[tuple[str, Any]], str]:
     """The figures of a certificate, and what they mean."""
     if isinstance(certificate, GapCertificate):
         return _gap_figures(certificate)
+    if isinstance(certificate, KernelCertificate):
+        return _kernel_figures(certificate)
     if isinstance(certificate, RunCertificate):
         return _run_figures(certificate)
     if isinstance(certificate, Certificate):
@@ -154,21 +173,48 @@ def meaning(certificate: Any) -> tuple[list[tuple[str, Any]], str]:
 
 
 def _gap_figures(found: GapCertificate) -> tuple[list[tuple[str, Any]], str]:
-    figures: list[tuple[str, Any]] = [
-        ("primal objective", f"{found.primal:.9g}"),
-        ("dual objective", f"{found.dual:.9g}"),
-        ("relative gap", f"{found.gap:.3g}"),
-        ("support vectors", f"{found.support_vectors:,}"),
-        ("largest violation", f"{found.violation:.3g}"),
-    ]
+    figures = _objectives(found, f"{found.support_vectors:,}")
     if found.margin is not None:
         low, high = found.margin
         figures.append(("margin", f"{low:.9g}; none is larger than {high:.9g}"))
-    return figures, (
-        "The primal objective is the cost of these weights. The dual objective is a cost that no"
-        " weights can undercut. The optimum lies between them, so the gap is the most that could"
-        " still be gained. Both were recomputed from scratch after training."
-    )
+    return figures, _DUALITY + " Both were recomputed from scratch after training."
+
+
+_DUALITY = (
+    "The primal objective is the cost of these weights. The dual objective is a cost that no"
+    " weights can undercut. The optimum lies between them, so the gap is the most that could"
+    " still be gained."
+)
+
+
+def _kernel_figures(found: KernelCertificate) -> tuple[list[tuple[str, Any]], str]:
+    vectors = f"{found.support_vectors:,}, {found.bounded:,} of them at their bounds"
+    figures = _objectives(found, vectors)
+    margin = f"{found.margin:.6g}"
+    if found.separates:
+        margin += f"; none is larger than {found.bound:.6g}"
+    figures.append(("margin in feature space", margin))
+    figures += [
+        (part.problem, f"relative gap {part.gap:.3g}, margin {part.margin:.6g}")
+        for part in found.parts
+    ]
+    words = _DUALITY
+    if found.low_rank is not None:
+        figures.append(("landmarks", f"{found.low_rank.landmarks:,}"))
+        words += " Both are those of an approximation of the kernel by landmarks."
+    return figures, words
+
+
+def _objectives(
+    found: GapCertificate | KernelCertificate, support_vectors: str
+) -> list[tuple[str, Any]]:
+    return [
+        ("primal objective", f"{found.primal:.9g}"),
+        ("dual objective", f"{found.dual:.9g}"),
+        ("relative gap", f"{found.gap:.3g}"),
+        ("support vectors", support_vectors),
+        ("largest violation", f"{found.violation:.3g}"),
+    ]
 
 
 def _run_figures(run: RunCertificate) -> tuple[list[tuple[str, Any]], str]:

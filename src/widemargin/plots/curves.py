@@ -203,7 +203,7 @@ class HistoryDisplay(Display):
                 self._mark_best(one, x, values)
         style.dress(axes[-1], axes[-1].get_title(loc="left"), "examples" if streamed else "epoch")
         if not streamed:
-            axes[-1].xaxis.get_major_locator().set_params(integer=True)
+            axes[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         return self
 
     def _mark_best(self, ax: Any, x: np.ndarray, values: np.ndarray) -> None:

@@ -185,7 +185,12 @@ def frame_of(points: np.ndarray, room: float = 0.12) -> Frame:
     that it can be drawn true to scale and a weight vector is perpendicular to its line.
     """
     low, high = points.min(axis=0), points.max(axis=0)
-    span = np.maximum(high - low, 1e-9 * np.maximum(1.0, np.abs(high)))
+    span, size = high - low, np.maximum(np.abs(low), np.abs(high))
+    flat = span <= 1e-9 * size
+    if flat.all():  # one point, perhaps several times
+        span = np.full(2, 0.1 * float(size.max()) or 1.0)
+    else:
+        span = np.where(flat, span.max(), span)
     span = span * (1.0 + 2.0 * room)
     if _LEAST_RATIO <= span[0] / span[1] <= _MOST_RATIO:
         span = np.array([max(span[0], _SHAPE * span[1]), max(span[1], span[0] / _SHAPE)])
@@ -200,6 +205,20 @@ def set_frame(ax: Any, frame: Frame) -> None:
     ax.set_ylim(frame[2:])
     if abs((frame[1] - frame[0]) / (frame[3] - frame[2]) - _SHAPE) < 1e-6:
         ax.set_aspect("equal", adjustable="box")
+
+
+def settle(ax: Any) -> None:
+    """Draw until the layout stops moving axes of a fixed shape, whose labels may else be cut off.
+
+    A figure that was not created here is left alone.
+    """
+    before, figure = None, ax.figure
+    for _ in range(5 if figure in _OWN else 0):
+        figure.draw_without_rendering()
+        now = ax.get_window_extent().x0
+        if before is not None and abs(now - before) < 0.1:
+            return
+        before = now
 
 
 def draw_line(ax: Any, frame: Frame, w: np.ndarray, b: float, **look: Any) -> Any:

@@ -90,6 +90,7 @@ class ConfusionDisplay(Display):
         )
         if k > 20:
             ax.tick_params(labelsize=6)
+        style.settle(ax)
         return self
 
 

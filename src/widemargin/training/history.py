@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.markup.charts import Curve, Mark, line_chart
-from widemargin.markup.html import Markup, fragment, tag
+from widemargin.markup.html import Markup, fragment, joined, tag
 from widemargin.parameters import check_counts, check_kinds
 
 #: A table with more rows than this is shown without its middle.
@@ -266,18 +266,26 @@ class History:
             if len(returned):  # none if a file says so, or if no epoch was finished
                 at = int(returned[-1])
                 mark = Mark(x[at], float(scores[at]), f"returned: {scores[at]:.4f}")
-        charts = [
-            line_chart(
+        charts, once = [], []
+        for name, column in wanted.items():
+            values = self[column]
+            measured = values[np.isfinite(values)]
+            if len(measured) == 1:  # a point is no curve
+                once.append(f"{name} {measured[0]:.4g}")
+                continue
+            chart = line_chart(
                 name,
-                [Curve(name, x, self[column].tolist())],
+                [Curve(name, x, values.tolist())],
                 x_name="examples" if streamed else "epoch",
                 logarithmic=column == "gap",
                 from_zero=not solved and column in ("mistakes", "loss"),
+                counted=True,
                 mark=mark if column == "held_out" else None,
             )
-            for name, column in wanted.items()
-        ]
-        return tag("div", *(tag("figure", chart) for chart in charts), kind="row")
+            charts.append(tag("figure", chart))
+        told = [tag("p", f"Measured once: {', '.join(once)}.")] if once else []
+        drawn = [tag("div", *charts, kind="row")] if charts else []
+        return joined([*drawn, *told])
 
     def _repr_html_(self) -> str:
         return fragment(self.charts(), tag("pre", repr(self)))

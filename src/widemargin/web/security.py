@@ -138,18 +138,20 @@ class Hosts:
         self._known = {f"{name}:{port}" for name in names}
         if port == 80:
             self._known |= names
-        self._anywhere = set()
+        self._more = set()
         for name in more:
             if "/" in name or not name:
                 raise DataError(f"{name!r} is not a host: expected a name such as models.example")
-            self._known.add(name.lower())
-            if ":" not in name:
-                self._anywhere.add(name.lower())
+            self._more.add(name.lower())
 
     def owns(self, host: str) -> bool:
         """Whether a Host header names this server."""
+        return host.strip().lower() in self._known or self.adds(host)
+
+    def adds(self, host: str) -> bool:
+        """Whether this is one of the further names; one without a port is valid with any."""
         name = host.strip().lower()
-        return name in self._known or _without_port(name) in self._anywhere
+        return name in self._more or _without_port(name) in self._more
 
     def wrote(self, origin: str) -> bool:
         """Whether an Origin header is absent, or names a page of this server."""

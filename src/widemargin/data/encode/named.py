@@ -121,6 +121,8 @@ class NamedFeatures:
                 name, value = f"{name}={value}", 1.0
             try:
                 value = float(value)
+            except OverflowError:
+                raise DataError(f"feature {name!r} is too large for a float") from None
             except (TypeError, ValueError):
                 raise DataError(
                     f"feature {name!r} is {value!r}: expected a number or a string"

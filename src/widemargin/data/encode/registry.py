@@ -44,3 +44,13 @@ def read_encoder(arrays: dict[str, np.ndarray], about: dict[str, Any] | None) ->
         return None
     mine = {name[len(_START) :]: part for name, part in arrays.items() if name.startswith(_START)}
     return restore_encoder(about, mine)
+
+
+def sole_text(encoder: Any) -> str | None:
+    """The column of a table's only text, if nothing else is used; None otherwise.
+
+    Then the model is one of texts, unless the column is to be found by its name.
+    """
+    if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:
+        return None
+    return encoder.text_columns[0]

@@ -101,6 +101,12 @@ def _arrow_column(name: str, cells: Any) -> Any:
         raise DataError(f"column {name!r} is {cells!r}, not a sequence of cells")
     try:
         return pa.array(cells, from_pandas=True)
+    except OverflowError:
+        raise DataError(
+            f"column {name!r} holds a whole number of more than 64 bits: make it a float"
+        ) from None
+    except UnicodeEncodeError:
+        raise DataError(f"column {name!r} holds half of a surrogate pair") from None
     except (pa.ArrowException, TypeError, ValueError):
         found = list(dict.fromkeys(type(cell).__name__ for cell in cells if cell is not None))
         raise DataError(

@@ -16,7 +16,7 @@ from widemargin.web.serving.bodies import Examples, Refused, format_of_type, unr
 from widemargin.web.serving.gate import Gate
 from widemargin.web.serving.limits import Limits
 from widemargin.web.serving.logs import RequestLog
-from widemargin.web.serving.messages import Answer, Request, refusal
+from widemargin.web.serving.messages import Answer, Request, refusal, refusal_of
 from widemargin.web.serving.metrics import Counters
 from widemargin.web.serving.openapi import describe_api
 from widemargin.web.serving.page import PAGE
@@ -75,10 +75,8 @@ class Application:
         workers: int = 1,
     ) -> None:
         self.models = {served.name: served for served in models}
-        self.loop, self.gate, self.limits, self.counters, self.log = (
-            *(loop, gate, limits),
-            *(counters, log),
-        )
+        self.loop, self.gate, self.limits = loop, gate, limits
+        self.counters, self.log = counters, log
         self.answering = Answering(loop, counters, wait)
         self.under_way, self.draining = 0, False
         self._takeovers, self._workers = takeovers, workers
@@ -104,10 +102,17 @@ class Application:
             self.gate.check(request)
             raise Refused(404, "there is nothing here; see /openapi.json")
         self.gate.check(request)
-        if request.method != method and not (method == "GET" and request.method == "HEAD"):
-            raise Refused(405, f"use {method} here, not {request.method[:20]}")
+        allowed = ("GET", "HEAD") if method == "GET" else (method,)
+        if request.method not in allowed:
+            raise Refused(
+                405, f"use {method} here, not {request.method[:20]}", allow=", ".join(allowed)
+            )
         if route is not None and self.under_way >= self.limits.concurrent:
             raise Refused(429, f"{self.under_way} requests are under way; try again")
+        encoding = request.headers.get(b"content-encoding")
+        if encoding is not None and encoding.lower() != b"identity" and route is not None:
+            told = encoding[:40].decode("latin-1")
+            raise Refused(415, f"Content-Encoding {told!r}: send the body as it is")
         length = request.headers.get(b"content-length", b"0")
         if len(length) > 15 or int(length) > self.limits.body:
             raise Refused(413, f"the body is larger than {self.limits.body:,} bytes")
@@ -130,7 +135,7 @@ class Application:
     def failure(self, request: Request, error: BaseException) -> Answer:
         """The answer to a request that failed. Details of internal errors go to the log only."""
         if isinstance(error, Refused):
-            return refusal(error.status, str(error), request, **error.more)
+            return refusal_of(error, request)
         if isinstance(error, DataError):
             return self.failure(request, unreadable(error))
         trace = "".join(traceback.format_exception(error))
@@ -220,7 +225,10 @@ class Application:
 
     def _choose(self, request: Request, options: dict[str, str]) -> Served:
         """The model that a request names, or the only one."""
-        name = options.get("model") or unquote(request.path[9:].decode("latin-1"))
+        name = unquote(request.path[9:].decode("latin-1"))
+        if name and "model" in options:
+            raise Refused(422, "the model is named twice, in the path and as an option")
+        name = name or options.get("model", "")
         if not name:
             if len(self.models) == 1:
                 return next(iter(self.models.values()))

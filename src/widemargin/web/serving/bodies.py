@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections import Counter
@@ -38,20 +39,22 @@ class Refused(Exception):  # noqa: N818 - the client's error, or the server's st
     ----------
     status : int
         The HTTP status.
+    allow : str
+        The methods that the route has, if the method was wrong.
     more : dict
         Further members of the answer.
     """
 
-    def __init__(self, status: int, message: str, **more: Any) -> None:
+    def __init__(self, status: int, message: str, *, allow: str = "", **more: Any) -> None:
         super().__init__(message)
-        self.status, self.more = status, more
+        self.status, self.allow, self.more = status, allow, more
 
 
 def unreadable(error: DataError) -> Refused:
     """The refusal of a body that a reader could not read, with its line and column."""
     message = " ".join(str(error).split())
     place = _PLACE.match(message)
-    more = {}
+    more: dict[str, Any] = {}
     if place is not None:
         more = {k: int(v) for k, v in zip(("line", "column"), place.groups(), strict=True) if v}
     return Refused(422, message, **more)
@@ -128,6 +131,8 @@ def read_json(body: bytes, depth: int, line: int = 1) -> Any:
     line : int
         The line number of its first line.
     """
+    if line == 1:
+        body = body.removeprefix(codecs.BOM_UTF8)  # as files may begin
     text = decoded(body, line)
     if body.count(b"[") + body.count(b"{") > depth:
         _check_depth(text, depth, line)

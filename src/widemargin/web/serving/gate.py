@@ -6,8 +6,10 @@ from widemargin.web.security import Hosts, Tokens, bearer
 from widemargin.web.serving.bodies import Refused
 from widemargin.web.serving.messages import Request
 
+#: Health checks, which load balancers send to an address, and often without a Host header.
+HEALTH = ("healthz", "readyz")
 #: Routes that need no token: a page without any data, and health checks.
-OPEN = ("page", "openapi", "healthz", "readyz")
+OPEN = ("page", "openapi", *HEALTH)
 
 
 class Gate:
@@ -29,7 +31,7 @@ class Gate:
         """Raise Refused if this request may not be answered."""
         headers = request.headers
         host = headers.get(b"host", b"")
-        if host not in self._known:
+        if host not in self._known and request.route not in HEALTH:
             if self._hosts is not None and not self._hosts.owns(host.decode("latin-1")):
                 raise Refused(
                     403, "the Host header does not name this server; --allow-host adds names"
@@ -37,13 +39,20 @@ class Gate:
             if len(self._known) < 64:
                 self._known.add(host)
         origin = headers.get(b"origin")
-        if origin is not None:
-            _, _, name = origin.partition(b"://")
-            if not name or name.lower() != host.lower():
-                raise Refused(403, "the request comes from a page of another origin")
+        if origin is not None and not self._is_own(origin, host):
+            raise Refused(403, "the request comes from a page of another origin")
         if self._tokens and request.route not in OPEN:
             token = bearer(headers.get(b"authorization", b""))
             if not token:
                 raise Refused(401, "a token is required: Authorization: Bearer TOKEN")
             if not self._tokens.accept(token):
                 raise Refused(401, "the token is not valid")
+
+    def _is_own(self, origin: bytes, host: bytes) -> bool:
+        """Whether a page is this server's: by the same host, or one that a proxy has replaced."""
+        scheme, _, name = origin.lower().partition(b"://")
+        if scheme not in (b"http", b"https") or not name:
+            return False
+        if name == host.lower():
+            return True
+        return self._hosts is not None and self._hosts.adds(name.decode("latin-1"))

@@ -18,14 +18,15 @@ import httptools
 from widemargin.web.serving.application import Application
 from widemargin.web.serving.batches import Question
 from widemargin.web.serving.bodies import Refused
-from widemargin.web.serving.messages import Answer, Request, refusal
+from widemargin.web.serving.messages import Answer, Request, refusal, refusal_of
 
 #: The largest size of a request's headers and URL. Browsers send at most about 8 kB.
 _HEADER_BYTES = 16_384
 #: The largest number of requests to read from a connection before the first is answered.
 _AHEAD = 16
-#: Seconds that a connection may be idle.
-IDLE = 60.0
+#: Seconds that a connection may be idle. Load balancers close theirs after 60 seconds: if the
+#: server did so first, it might close a connection on which a request is under way.
+IDLE = 75.0
 #: Seconds during which input of a refused client is discarded, so that it can read the answer.
 _LINGER = 2.0
 
@@ -57,6 +58,7 @@ class Connection(asyncio.Protocol):
         self._size = 0
         self._url = b""
         self._headers: dict[bytes, bytes] = {}
+        self._trailing = False  # headers now follow a chunked body, and have no effect
         self._since = 0.0  # when the current state began
         self._began = 0.0  # when the request being read began; 0 if there is none
 
@@ -124,6 +126,7 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """Start a request."""
         self._url, self._headers, self._body, self._size = b"", {}, [], 0
+        self._trailing = False
         self._began = self._began or monotonic()
 
     def on_url(self, url: bytes) -> None:
@@ -133,6 +136,8 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header; duplicates are refused where they would be ambiguous."""
+        if self._trailing:
+            return
         name = name.lower()
         self._count_header(len(name) + len(value))
         if name in self._headers:
@@ -148,7 +153,7 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         """Decide whether to answer the request, before its body is read."""
-        self._size = 0
+        self._size, self._trailing = 0, True
         if self._parser.should_upgrade():
             self._end(refusal(400, "this server does not support protocol upgrades"))
         if self._ended:
@@ -163,16 +168,17 @@ class Connection(asyncio.Protocol):
             self._began,
         )
         self._request, self._refused = request, None
+        waits = self._headers.get(b"expect", b"").lower() == b"100-continue"
         try:
             self._app.admit(request)
         except Refused as error:
-            self._refused = refusal(error.status, str(error), request, **error.more)
-            if error.status == 413:
+            self._refused = refusal_of(error, request)
+            if error.status == 413 or waits:  # its body is too large, or never comes
                 self._end(self._refused)
             return
         self._app.under_way += 1
         self._app.counters.add("under_way")
-        if self._headers.get(b"expect", b"").lower() == b"100-continue":
+        if waits:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import resource
+from dataclasses import dataclass, replace
+
+#: Open files of a process besides its connections.
+_OTHER_FILES = 64
 
 
 @dataclass(frozen=True)
@@ -33,3 +37,18 @@ class Limits:
     seconds: float = 30.0
     concurrent: int = 128
     connections: int = 1024
+
+
+def within_open_files(limits: Limits) -> Limits:
+    """Let this process and its workers open as many files as they may need.
+
+    Returns the limits with fewer connections if the system does not allow as many open files: a
+    client beyond them is refused in words, and not cut off.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = limits.connections + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return limits
+    most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return replace(limits, connections=max(1, most - _OTHER_FILES))

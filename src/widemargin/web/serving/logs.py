@@ -9,9 +9,11 @@ import time
 
 from widemargin.web.serving.messages import Request
 
-#: The largest number of lines to write at once. They stay below 4,096 bytes, up to which writes of
-#: several processes to a pipe are not interleaved.
-_TOGETHER = 10
+#: The largest number of bytes to write at once: up to this many, what several processes write to a
+#: pipe is not interleaved.
+_TOGETHER = 4096
+#: The longest path in a line, in characters; even escaped, it fits into a write.
+_PATH = 200
 
 
 class RequestLog:
@@ -40,7 +42,7 @@ class RequestLog:
         if int(now) != self._second:
             self._second = int(now)
             self._shown = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self._second))
-        path = request.path.decode("latin-1")
+        path = request.path[:_PATH].decode("latin-1")
         if '"' in path or "\\" in path or not path.isascii() or not path.isprintable():
             path = json.dumps(path)[1:-1]
         self._lines.append(
@@ -53,13 +55,18 @@ class RequestLog:
 
     def flush(self) -> None:
         """Write what was logged."""
-        lines, self._lines = self._lines, []
-        for first in range(0, len(lines), _TOGETHER):
-            self._write("".join(lines[first : first + _TOGETHER]))
+        together, lines, self._lines = b"", self._lines, []
+        for line in lines:
+            written = line.encode("utf-8", "replace")
+            if len(together) + len(written) > _TOGETHER:
+                self._write(together)
+                together = b""
+            together += written
+        self._write(together)
 
-    def _write(self, text: str) -> None:
-        if text and self._file is not None:
+    def _write(self, lines: bytes) -> None:
+        if lines and self._file is not None:
             try:
-                os.write(self._file, text.encode("utf-8", "replace"))
+                os.write(self._file, lines)
             except OSError:  # the reader of the log has gone
                 self._file = None

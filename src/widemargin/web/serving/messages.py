@@ -8,6 +8,7 @@ import secrets
 from http import HTTPStatus
 from typing import Any
 
+from widemargin.web.serving.bodies import Refused
 from widemargin.web.serving.predictor import plain_json
 
 JSON = b"application/json"
@@ -86,12 +87,8 @@ class Answer:
         content_type: bytes = JSON,
         headers: tuple[tuple[bytes, bytes], ...] = (),
     ) -> None:
-        self.status, self.body, self.content_type, self.headers = (
-            status,
-            body,
-            content_type,
-            headers,
-        )
+        self.status, self.body = status, body
+        self.content_type, self.headers = content_type, headers
 
     def encode(self, request: Request | None, close: bool, head: bool = False) -> bytes:
         """The bytes of the answer to a request.
@@ -117,6 +114,14 @@ class Answer:
         if not head:
             parts.append(self.body)
         return b"".join(parts)
+
+
+def refusal_of(error: Refused, request: Request) -> Answer:
+    """The answer to a refused request."""
+    answer = refusal(error.status, str(error), request, **error.more)
+    if error.allow:
+        answer.headers += ((b"allow", error.allow.encode()),)
+    return answer
 
 
 def refusal(status: int, message: str, request: Request | None = None, **more: Any) -> Answer:

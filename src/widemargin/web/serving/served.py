@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from widemargin.data.encode.registry import sole_text
 from widemargin.errors import DataError, ModelFileError
 from widemargin.modelfile import read_model_file, restore
 from widemargin.models.linear import model_of
@@ -124,9 +125,10 @@ def _make_row_predictor(path: str, model: Any) -> RowsModel:
     if encoder is None or encoder.kind == "numbers":
         return VectorsModel(model)
     if encoder.kind == "table":
-        if encoder.by_name or not encoder.only_texts or len(encoder.text_columns) > 1:
+        column = sole_text(encoder)
+        if column is None:
             return TableModel(model)
-        return TextModel(replace(model, encoder=encoder.text), encoder.text_columns[0])
+        return TextModel(replace(model, encoder=encoder.text), column)
     return TextModel(model) if encoder.kind == "text" else VwModel(model)
 
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from widemargin.errors import DataError, ModelFileError
+from widemargin.errors import DataError
 from widemargin.web.serving.metrics import Counters
 from widemargin.web.serving.served import Served, load_served, version_of
 from widemargin.web.serving.worker import RETIRE, STOP, ServeSettings, Worker
@@ -34,7 +34,6 @@ _SHORT = 1.0
 _GENERATIONS = 4
 #: Signals that stop the server: from kill, Ctrl-C, and closing the terminal.
 _ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_SIGNALS = (*_ENDS, signal.SIGCHLD)
 
 
 class Supervisor:
@@ -50,6 +49,9 @@ class Supervisor:
 
     def __init__(self, paths: Mapping[str, str], settings: ServeSettings) -> None:
         self._settings = settings
+        # Ignored signals stay ignored: nohup ignores SIGHUP. A blocked one would be delivered.
+        self._ends = [one for one in _ENDS if signal.getsignal(one) is not signal.SIG_IGN]
+        self._signals = [*self._ends, signal.SIGCHLD]
         self._models = [load_served(path, name) for name, path in paths.items()]
         self._counters = Counters(_GENERATIONS * settings.workers, list(paths))
         self._workers: dict[int, int] = {}  # worker numbers, by process
@@ -66,7 +68,7 @@ class Supervisor:
 
     def run(self, listening: socket.socket) -> int:
         """Serve until a signal, and return it."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, self._signals)
         try:
             gc.collect()
             gc.freeze()  # so that garbage collection does not copy shared memory
@@ -80,8 +82,8 @@ class Supervisor:
 
     def _watch(self, listening: socket.socket) -> int:
         while True:
-            found = signal.sigtimedwait(_SIGNALS, _LOOK)
-            if found is not None and found.si_signo in _ENDS:
+            found = signal.sigtimedwait(self._signals, _LOOK)
+            if found is not None and found.si_signo in self._ends:
                 return found.si_signo
             self._reap(listening)
             if found is None:
@@ -128,7 +130,7 @@ class Supervisor:
         """Serve in this process; never returns."""
         code = 1
         try:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._signals)
             self._counters.take_slot(number)
             worker = Worker(self._models, self._settings, self._counters, self._generation)
             worker.run(listening, lambda: _announce_start(write))
@@ -190,9 +192,10 @@ class Supervisor:
                 continue
             try:
                 fresh.append(load_served(served.path, served.name))
-            except (DataError, ModelFileError, OSError, ValueError) as error:
+            except Exception as error:  # whatever is wrong with it, the old model answers
                 self._bad[served.path] = version
-                self._log(event="model refused", model=served.name, error=str(error))
+                told = str(error) if isinstance(error, (ValueError, OSError)) else repr(error)
+                self._log(event="model refused", model=served.name, error=told)
         if fresh:
             self._take_over({served.name: served for served in fresh}, listening)
 

@@ -28,22 +28,22 @@ class TextModel(RowsModel):
 
     def __init__(self, model: Any, column: str = "text") -> None:
         super().__init__(model)
-        self._names = {column, "text"}
+        self._names = (column, "text")
 
-    def _is_text(self, item: Any) -> bool:
+    def _text_of(self, item: Any) -> Any:
+        """The text of an example; None if it has none."""
         if isinstance(item, dict):
-            return any(isinstance(item.get(name), str) for name in self._names)
-        return isinstance(item, str)
+            item = next((item[name] for name in self._names if name in item), None)
+        return item if isinstance(item, str) else None
 
     def from_json(self, value: Any) -> Examples:
         """Read a string or an object with the member "text", or a list of them."""
-        items, one = one_or_many(value, self._is_text, 'a string, or an object with a "text"')
+        wanted = f'a string, or an object with a "{self._names[0]}"'
+        items, one = one_or_many(value, lambda item: self._text_of(item) is not None, wanted)
         texts = []
         for item in items:
-            if isinstance(item, dict):
-                item = next(item[name] for name in self._names if name in item)
             try:
-                texts.append(item.encode())
+                texts.append(self._text_of(item).encode())
             except UnicodeEncodeError:
                 raise DataError(f"{SOURCE}: a text has half of a surrogate pair") from None
         return Examples("texts", texts, len(texts), one)

@@ -110,7 +110,8 @@ class Worker:
         loop, parent = asyncio.get_running_loop(), os.getppid()
         for message in (STOP, RETIRE):
             loop.add_signal_handler(message, self.tell, message)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor handles it
+        for message in (signal.SIGINT, signal.SIGHUP):  # sent to the whole terminal
+            signal.signal(message, signal.SIG_IGN)  # the supervisor handles it
         serving = asyncio.ensure_future(self.serve(listening, ready))
         while not serving.done():
             await asyncio.wait([serving], timeout=_LOOK)

@@ -3,7 +3,7 @@
 import { drawEpochs, drawGap, drawInequality, drawMistakes, drawVotes } from "./charts.js";
 import { element, makeFields } from "./controls.js";
 import { Plane } from "./plane.js";
-import { caption, facts, notices } from "./story.js";
+import { caption, facts, notices, withoutRun } from "./story.js";
 
 /** The largest number of dots in a chart; more mistakes are thinned out for drawing. */
 const DOTS = 400;
@@ -43,6 +43,7 @@ export class Card {
   /** Show a new run, or the reason why there is none. */
   adopt(training, error) {
     this.training = training;
+    this.failed = Boolean(error);
     const told = error ? [[error, ""]] : notices(training);
     this.notices.replaceChildren(...told.map(([words, kind]) => element("p", { class: `notice ${kind}` }, words)));
     this.charts.replaceChildren();
@@ -77,9 +78,9 @@ export class Card {
   }
 
   /** Describe the state in words; called after all drawing, because words change the sizes it reads. */
-  tell({ p, labels }) {
+  tell({ p, labels, points }) {
     const { training } = this;
-    const parts = caption(training, p, labels);
+    const parts = training ? caption(training, p, labels) : [withoutRun(points, this.failed)];
     const words = parts.map((part) => part.words ?? part).join("");
     if (words !== this.words) {
       this.words = words;

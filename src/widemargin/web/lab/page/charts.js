@@ -16,7 +16,8 @@ function begin(canvas) {
 
 /** Draw the left and bottom axes, and return functions from values to coordinates. */
 function axes({ ctx, width, height, c }, most, high, low = 0) {
-  const left = 40, bottom = height - 18, top = 8, right = width - 8;
+  const [highest, lowest] = [figure(high, 3), figure(low, 3)];
+  const left = Math.max(40, 10 + 6 * Math.max(highest.length, lowest.length)), bottom = height - 18, top = 8, right = width - 8;
   ctx.strokeStyle = c.line;
   ctx.lineWidth = 1;
   ctx.beginPath();
@@ -24,8 +25,8 @@ function axes({ ctx, width, height, c }, most, high, low = 0) {
   ctx.stroke();
   const x = (value) => left + (right - left) * (most ? value / most : 0);
   const y = (value) => bottom - (bottom - top) * (high > low ? (value - low) / (high - low) : 0);
-  drawText(ctx, figure(high, 3), left - 5, top + 4, c.soft, { size: 10, align: "right" });
-  drawText(ctx, figure(low, 3), left - 5, bottom - 3, c.soft, { size: 10, align: "right" });
+  drawText(ctx, highest, left - 5, top + 4, c.soft, { size: 10, align: "right" });
+  drawText(ctx, lowest, left - 5, bottom - 3, c.soft, { size: 10, align: "right" });
   drawText(ctx, figure(most, 3), right, bottom + 10, c.soft, { size: 10, align: "right" });
   return { x, y, left, right, top, bottom };
 }

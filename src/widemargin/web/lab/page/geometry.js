@@ -114,7 +114,9 @@ export function frameAround(points) {
 /** Round numbers for an axis. */
 export function ticks(low, high, about = 6) {
   const raw = (high - low) / about, power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.99);
+  const steps = [1, 2, 5, 10].map((m) => m * power), fits = steps.findIndex((s) => s >= raw * 0.99);
+  // At least two marks must be well inside: one alone shows no scale.
+  const step = steps[fits] <= 0.4 * (high - low) ? steps[fits] : steps[fits - 1];
   const found = [];
   for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(+(k * step).toPrecision(12));
   return found;

@@ -77,13 +77,27 @@ class Lab {
   // Points
 
   remember() {
-    this.undone.push(this.points.map((point) => [...point]));
+    const { labels, frame, preset, story } = this;
+    this.undone.push({ points: this.points.map((point) => [...point]), labels, frame, preset, story });
     if (this.undone.length > UNDONE) this.undone.shift();
   }
   undo() {
-    if (!this.undone.length) return;
-    this.points = this.undone.pop();
+    const before = this.undone.pop();
+    if (!before) return;
+    const { points, labels, frame, preset, story } = before;
+    if (story !== this.story) Object.assign(this, { frame, preset, story }); // other points, elsewhere
+    Object.assign(this, { points, labels });
+    if (this.tool >= labels.length) this.tool = labels.length - 1;
+    [this.cursor, this.picked, this.hovered, this.visited] = [null, -1, -1, undefined];
+    this.#showSource();
     this.changed();
+  }
+
+  /** Show which points these are, and the classes to place. */
+  #showSource() {
+    by("about").textContent = this.story;
+    for (const button of by("presets").children) button.setAttribute("aria-pressed", String(button.dataset.preset === this.preset));
+    drawTools(this);
   }
   place([x, y]) {
     if (this.points.length >= this.setup.limits.points) {
@@ -254,7 +268,7 @@ class Lab {
   restore(state) {
     for (const one of state.learners) if (!this.learnerOf(one.learner)) throw new Error(`there is no learner ${one.learner}`);
     this.player.pause();
-    this.remember();
+    if (this.cards.length) this.remember(); // not the empty page before the first points
     const { points, classes, learners, frame, position, linked, preset, story, shown, speed } = state;
     Object.assign(this, { points, labels: classes, learners, frame, preset: preset ?? "", story: story ?? "" });
     const order = (one) => ORDER.map((name) => one.settings?.[name]).join();
@@ -265,10 +279,8 @@ class Lab {
     for (const name of Object.keys(this.shown)) this.shown[name] = shown?.[name] ?? this.shown[name];
     if (speed) this.player.setSpeed(speed);
     drawShown(this);
-    by("about").textContent = this.story;
-    for (const button of by("presets").children) button.setAttribute("aria-pressed", String(button.dataset.preset === this.preset));
     this.#configure();
-    drawTools(this);
+    this.#showSource();
     this.changed();
   }
 

@@ -97,8 +97,9 @@ export function figure(value, digits = 4) {
   if (value === null || value === undefined) return "∞";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  const words = size >= 1e6 || size < 1e-4 ? value.toExponential(digits - 1) : String(+value.toPrecision(digits));
-  return words.replace("-", "−");
+  const rounded = +value.toPrecision(digits);
+  const words = size >= 1e6 || size < 1e-4 ? rounded.toExponential().replace("e+", "e") : String(rounded);
+  return words.replaceAll("-", "−");
 }
 
 export const pair = (values) => `(${Array.from(values, (value) => figure(value)).join(", ")})`;

@@ -6,6 +6,8 @@ import { colours, drawArrow, drawMarker, drawText, faded, figure, markerSize, pa
 
 /** The largest number of contours to draw behind a kernel's boundary. */
 const MOST_CONTOURS = 60;
+/** The number of earlier hypotheses from which on each is drawn more faintly. */
+const FAINT = 120;
 
 export class Plane {
   constructor(canvas) {
@@ -164,7 +166,9 @@ export class Plane {
       to.clearRect(0, 0, this.trail.width, this.trail.height);
       to.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     }
-    to.strokeStyle = faded(c.ink, 0.17);
+    // Many lines are paler, so that the points remain visible behind them.
+    const pale = training.solved ? 1 : Math.min(1, FAINT / training.hypotheses);
+    to.strokeStyle = faded(c.ink, Math.max(0.015, 0.17 * pale));
     to.lineWidth = 1;
     if (training.linear) {
       if (from === 0) this.drawn = new Set();

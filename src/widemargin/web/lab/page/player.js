@@ -89,6 +89,13 @@ export class Player {
     if (this.lab.position >= this.lab.length) this.pause(); else this.lab.redraw();
   }
 
+  /** The passes after `at` steps: the weights are shown after some of them only. */
+  #passes(at) {
+    const solvers = this.lab.cards.map((card) => card.training).filter((one) => one?.run.passes);
+    const pass = (p) => p ? Math.max(...solvers.map((one) => one.pass(p)?.passes ?? 0)) : 0;
+    return `pass ${pass(at)} of ${pass(this.lab.length)}`;
+  }
+
   /** Update the controls. */
   show() {
     const { lab, training } = this, steps = lab.cards.map((card) => card.training).find((one) => one?.run.order);
@@ -98,7 +105,7 @@ export class Player {
     slider.max = lab.length;
     slider.value = lab.position;
     const at = steps ? Math.min(lab.position, steps.length) : lab.position;
-    const words = steps ? `step ${at} of ${steps.length}, epoch ${at ? steps.epoch(at) : 0}` : `pass ${at} of ${lab.length}`;
+    const words = steps ? `step ${at} of ${steps.length}, epoch ${at ? steps.epoch(at) : 0}` : this.#passes(at);
     slider.setAttribute("aria-valuetext", words);
     by("count").textContent = lab.length ? words : "no steps";
     const all = training?.mistakes.length ?? 0, made = training?.mistakesAt(lab.position) ?? 0;

@@ -53,7 +53,7 @@ function drawWidth(ctx, plane, unit, distance, words, colour, along) {
   ctx.stroke();
   const [x, y] = [(plane.x(foot[0]) + plane.x(tip[0])) / 2 + 7, (plane.y(foot[1]) + plane.y(tip[1])) / 2];
   const clear = (value, room) => Math.max(8, Math.min(plane.size - room, value));
-  drawText(ctx, words, clear(x, 8 + 7 * words.length), clear(y, 10), colour, { bold: true });
+  drawText(ctx, words, clear(x, 8 + 8 * words.length), clear(y, 10), colour, { bold: true });
 }
 
 function drawSeparator(ctx, plane, one) {

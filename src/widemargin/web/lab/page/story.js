@@ -15,9 +15,14 @@ const STOPPED = {
 };
 export const whyStopped = (reason) => STOPPED[reason] ?? reason;
 
+/** The caption while there is no run. */
+export function withoutRun(points, failed) {
+  if (new Set(points.map((point) => point[2])).size < 2) return "Place points of two classes to begin.";
+  return failed ? "" : "Learning ...";
+}
+
 /** The caption after p steps: strings, and emphasised words. */
 export function caption(training, p, labels) {
-  if (!training) return ["Place points of two classes to begin."];
   if (training.run.kind === "svm") return ofPass(training, p);
   if (training.run.kind === "kernel svm") return ofSolution(training);
   if (p === 0) return ofStart(training);
@@ -123,7 +128,7 @@ export function facts(training, p, labels) {
     found.push(["feature space", verdict + (verdict === "separable" && margin ? `, margin ${figure(margin[0])}` : "")]);
   }
   const right = training.rightAt?.(p);
-  if (right !== null && right !== undefined) found.push(["right now", `${right} of ${training.points.length} points`]);
+  if (right !== null && right !== undefined) found.push(["correct", `${right} of ${training.points.length} points`]);
   return found;
 }
 

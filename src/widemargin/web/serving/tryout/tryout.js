@@ -41,7 +41,7 @@ async function begin() {
 }
 
 const chosen = () => models.find((model) => model.name === at("model").value);
-const isText = (model) => model.kind === "texts" || model.kind === "strings";
+const isText = (model) => model.kind.startsWith("texts") || model.kind === "strings";
 const isSentence = (model) => model.kind.startsWith("sentences") && model.columns.length === 1;
 
 function choose() {
@@ -90,8 +90,9 @@ const shown = (number) => (number === null ? "∞" : Number(number.toPrecision(4
 
 function show(told) {
   at("answer").hidden = false;
-  const word = told.words ? `${told.words[told.token - 1]}: ` : "";
-  at("label").textContent = word + String(told.prediction);
+  const word = told.words ? told.words[told.token - 1] : "", prediction = String(told.prediction);
+  const named = !word || prediction.startsWith(`${word} (`); // as in most arcs
+  at("label").textContent = named ? prediction : `${word}: ${prediction}`;
   const measure = told.voted ? "mean vote" : "score";
   at("score").textContent = told.instead_of === null
     ? "nothing else is possible here"
@@ -109,8 +110,25 @@ function showPlain(told) {
   at("label").textContent = "";
   at("score").textContent = "";
   at("digest").textContent = `${told.model}, digest ${told.digest}`;
-  at("marked").replaceChildren(make("pre", JSON.stringify(told.prediction, null, 1)));
+  const annotated = (told.prediction.sentences ?? []).filter(({ words }) => typeof words[0] === "object");
+  at("marked").replaceChildren(...(annotated.length ? annotated.map(sentenceTable)
+    : [make("pre", JSON.stringify(told.prediction, null, 1))]));
   at("reasons").hidden = true;
+}
+
+// An annotated sentence, with a row for each word.
+function sentenceTable({ words }) {
+  const columns = Object.keys(words[0]).filter((name) => name !== "start" && name !== "end");
+  const head = make("tr"), table = make("table"), frame = make("div", undefined, { className: "wide", tabIndex: 0 });
+  head.append(...columns.map((name) => make("th", name, { scope: "col" })));
+  table.createTHead().append(head);
+  table.createTBody().append(...words.map((word) => {
+    const line = make("tr");
+    line.append(...columns.map((name) => make("td", word[name] ?? "")));
+    return line;
+  }));
+  frame.append(table);
+  return frame;
 }
 
 function row(reason, most) {
@@ -160,9 +178,14 @@ function wordButton(told, word, place) {
 
 at("model").addEventListener("change", choose);
 at("ask").addEventListener("click", () => answer());
-at("enter").addEventListener("click", () => {
+function enter() {
   token = at("token").value.trim();
   begin();
+}
+
+at("enter").addEventListener("click", enter);
+at("token").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") enter();
 });
 at("input").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) answer();
