@@ -19,7 +19,7 @@ _TYPES = [
 def _server() -> tuple[Any, list[str], Any]:
     """A server with models of every kind, without a socket."""
     sys.path.append(str(TESTS / "web"))
-    from talking import Server, request  # type: ignore[import-not-found]
+    from http_client import Server, request  # type: ignore[import-not-found]
 
     from widemargin.web.serving.served import load_served
 
@@ -57,7 +57,7 @@ def raw(data: bytes) -> None:
 
 
 def _answers(sent: bytes) -> Any:
-    from talking import answers  # type: ignore[import-not-found]
+    from http_client import answers  # type: ignore[import-not-found]
 
     return answers(sent)
 

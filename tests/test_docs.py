@@ -127,10 +127,19 @@ def test_no_example_is_hidden_from_the_tests(page):
     assert not re.search(r"^[ \t]+```(python|console)", page.read_text(encoding="utf-8"), re.M)
 
 
+def anchors(page):
+    """What links to the headings of a page are called after the number sign."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @each_page
 def test_links(page):
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text(encoding="utf-8")):
+        file, _, heading = target.partition("#")
+        found = page.parent / file if file else page
+        assert found.exists(), f"{page.name} links to {target}"
+        assert not heading or heading in anchors(found), f"{page.name} links to {target}"
 
 
 #: Pages of the guide about guarantees and programs rather than a learner.

@@ -22,7 +22,7 @@ def models(folder):
 @pytest.fixture
 def serve(models):
     """Starts servers without sockets, and closes them."""
-    from talking import Server
+    from http_client import Server
 
     started = []
 

@@ -161,7 +161,7 @@ def test_strings(serve, folder):
 
 def test_tokens_with_numbers(tmp_path):
     pytest.importorskip("httptools")
-    from talking import Server
+    from http_client import Server
 
     from widemargin.web.serving.served import load_served
 
@@ -315,7 +315,7 @@ def test_every_answer_names_the_digest(serve, models):
 
 def test_requests_together_are_answered_as_alone(serve):
     """Many connections ask at once; one of them asks nonsense."""
-    from talking import request
+    from http_client import request
 
     server = serve("texts", "table", "vectors")
     asked = [("texts", text) for text in TEXTS] + [("vectors", x.tolist()) for x in X[:6]]

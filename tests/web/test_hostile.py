@@ -5,7 +5,7 @@ import json
 import time
 
 import pytest
-from talking import answers, request
+from http_client import answers, request
 
 TOKEN = "0123456789abcdef"
 JSON = "application/json"

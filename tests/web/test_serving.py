@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from talking import answers, request
+from http_client import answers, request
 
 from widemargin.web.serving.highlights import highlights
 
