@@ -18,6 +18,7 @@ from profiles import tries
 from widemargin import (
     DataError,
     KernelPerceptron,
+    KernelSVM,
     Perceptron,
     certify,
     check_kernel,
@@ -311,6 +312,46 @@ def test_far_from_the_origin_float32_is_not_trusted():
     np.testing.assert_allclose(
         block(kernel, points, points)[0], np.exp([0.0, -1.0, -4.0]), rtol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "power"),
+    [
+        *((np.float64, power) for power in (-1000, -530, -300, -60, 60, 300, 530, 1000)),
+        *((np.float32, power) for power in (-120, -60, -20, -10, 10, 20, 60, 120)),
+    ],
+)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: KernelPerceptron(kernel="linear", shuffle=False),
+        lambda: KernelPerceptron(kernel="poly", coef0=0.0, degree=3, shuffle=False),
+        lambda: KernelSVM(kernel="linear", C=np.inf),
+        lambda: KernelSVM(kernel="poly", gamma=1.0, coef0=0.0, degree=3, C=np.inf),
+    ],
+)
+def test_any_scale_gives_the_same_answers_or_an_error(make, dtype, power):
+    X, y = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0], [-2.0, -0.5]]), [1, 1, 0, 0]
+    scaled = (X * 2.0**power).astype(dtype)
+    try:
+        found = make().fit(scaled, y).predict(scaled)
+    except DataError:
+        assert abs(power) >= (300 if dtype == np.float64 else 20)
+        return
+    assert found.tolist() == y
+
+
+def test_kernel_values_that_are_all_rounded_to_zero_are_refused():
+    for work in (
+        lambda X: KernelPerceptron(kernel="linear").fit(X, [0, 1]),
+        lambda X: KernelSVM(kernel="linear").fit(X, [0, 1]),
+        lambda X: gram_matrix(X, "linear"),
+        lambda X: certify(X, [0, 1], kernel="linear"),
+    ):
+        with pytest.raises(DataError, match="too small for float64; scale the features"):
+            work([[1e-200], [-1e-200]])
+    # Vectors of zeros are not rounded.
+    assert gram_matrix([[0.0], [0.0]], "linear").tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 @pytest.mark.parametrize(

@@ -50,15 +50,14 @@ def test_parity_needs_half_the_table():
     network = boolean_network(lambda *x: sum(x) % 2, inputs=10)
     assert network.units == 2**9
     assert repr(network) == "10 inputs, 512 hidden units, 1 if any fires"
+    assert repr(boolean_network([0, 1])) == "1 input, 1 hidden unit, 1 if any fires"
 
 
 def test_explains_itself():
     either = boolean_network([0, 1, 1, 1])
     assert either.explain([0, 0]).startswith("0: fired: not x0 and not x1")
-    assert either.explain([0, 1]) == (
-        "1: none of 1 hidden units fired; the output is 1 if none fires"
-    )
-    assert boolean_network([1, 1]).explain([0]).startswith("1: none of 0")
+    assert either.explain([0, 1]) == "1: no hidden unit fired; the output is 1 if none fires"
+    assert boolean_network([1, 1]).explain([0]).startswith("1: no hidden unit fired")
 
 
 def test_goes_into_a_file_and_back(tmp_path):

@@ -299,6 +299,24 @@ def test_the_proof_in_words(how, proof):
     assert found.verify(X, y)
 
 
+@pytest.mark.parametrize(
+    ("X", "y", "verdict"),
+    [
+        ([[3, 4], [-3, -4]], [1, 0], "separable"),
+        ([[0, 0], [6, 8]], [0, 1], "separable"),
+        ([[1, 1], [7, 9], [20, 9]], [0, 1, 1], "separable"),
+        # As floats, 6.1 and 0.1 are a little less than 6 apart.
+        ([[0.1, 0.0], [6.1, 8.0]], [0, 1], "not separable"),
+    ],
+)
+def test_asking_for_exactly_the_margin_that_there_is(X, y, verdict):
+    # No float weights of length 1 reach it: 3/5 and 4/5 are rounded.
+    found = certify(X, y, margin=5.0)
+    assert found.verdict == verdict
+    assert found.verify(X, y)
+    assert certify(X, y, margin=math.nextafter(5.0, 6.0)).verdict == "not separable"
+
+
 def test_the_bound_names_the_perceptron_that_it_is_about():
     # With a constant feature as large as the values, which is the default, there are two mistakes.
     X, y = [[1000.0], [-1000.0]], [1, -1]

@@ -361,6 +361,19 @@ def test_own_examples(page):
     assert len(now["points"]) == 40
 
 
+def test_a_hard_margin_that_does_not_exist_is_told(page):
+    load(page, "xor")
+    page.execute_script("lab.setLearner(0, 'hard-svm')")
+    settle(page)
+    notice = page.execute_script("return document.querySelector('.notice').textContent")
+    assert notice.startswith("No line separates the classes: a hard margin does not exist.")
+    page.execute_script("lab.setLearner(0, 'soft-svm')")
+    settle(page)
+    page.execute_script("lab.player.go(1)")
+    told = page.execute_script("return document.getElementById('announce').textContent")
+    assert "% lower" in told
+
+
 def test_cycles_and_failures_are_shown(page):
     load(page, "xor")
     notice = "return document.querySelector('.notice').textContent"

@@ -235,12 +235,14 @@ def measure_machine(
     # A score, divided by sum alpha, is rounded by at most this.
     rounding = (used + 2) * np.finfo(np.float64).eps * longest**2
     # Any unit separator u has gamma sum alpha <= u . w <= |w|.
-    bound = math.sqrt(length / total**2 + rounding) if total > 0.0 else math.inf
+    bound = math.inf
+    if total > 0.0:  # a hypotenuse neither overflows nor underflows
+        bound = math.hypot(math.sqrt(length) / total, math.sqrt(rounding))
     if not (worst > rounding * total and length > 0.0 and math.isfinite(worst)):
         b = b if math.isfinite(b) else 0.0
         found = KernelCertificate(math.inf, dual, 1.0, violation, used, bounded, 0.0, bound)
         return 1.0, b, found
-    primal, dual = 0.5 * length / worst**2, 0.5 * total**2 / length
+    primal, dual = 0.5 * length / (worst * worst), 0.5 * total * (total / length)
     found = KernelCertificate(
         primal,
         dual,

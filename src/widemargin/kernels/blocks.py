@@ -172,6 +172,18 @@ def check_values(K: np.ndarray, A: Points, B: Points) -> None:
         )
 
 
+def refuse_underflow(kernel: Kernel, A: Points) -> None:
+    """Raise an error if all kernel values are rounded to nearly 0 although the vectors are not."""
+    if A.rows is None or kernel.is_precomputed or kernel.on_objects:
+        return
+    largest = float(np.max(diagonal(kernel, A), initial=0.0))
+    if largest < float(np.finfo(A.dtype).tiny) and np.any(A.rows.stored.values):
+        raise DataError(
+            f"the largest kernel value of an example with itself is {largest:g}, which is too small"
+            f" for {A.dtype}; scale the features or gamma up"
+        )
+
+
 def _spread(work: Any, n: int, K: np.ndarray, threads: int) -> None:
     """Divide the rows of a large block between threads."""
     parts = split(n, threads, least=1) if K.size >= _SHARED else [slice(0, n)]

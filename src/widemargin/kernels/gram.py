@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.kernels.blocks import block, check_values
+from widemargin.kernels.blocks import block, check_values, refuse_underflow
 from widemargin.kernels.kernel import KERNEL_PARAMETERS, make_kernel, uses_of_kernel
 from widemargin.kernels.points import points_of
 from widemargin.parameters import refuse_unknown, refuse_unused
@@ -46,6 +46,7 @@ def gram_matrix(X: Any, kernel: Any = "rbf", **params: Any) -> np.ndarray:
             f"the Gram matrix of {points.n} examples would take {8e-9 * points.n**2:.0f} GB;"
             f" use at most {int((_MOST_BYTES / 8) ** 0.5)} of them"
         )
+    refuse_underflow(made, points)
     K = block(made, points, points)
     check_values(K, points, points)
     return (K + K.T) / 2.0

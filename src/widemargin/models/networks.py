@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import DataError, ModelFileError
+from widemargin.markup.words import several
 from widemargin.modelfile import check_shape, read_model_file, restore, write_model_file
 from widemargin.parameters import check_choice, check_whole
 
@@ -70,9 +71,7 @@ class BooleanNetwork:
         if len(x) != 1:
             raise DataError(f"explain takes one row of inputs, found {len(x)}")
         names = [self.describe(j) for j in np.flatnonzero(self.fired(x)[0]).tolist()]
-        fired = (
-            f"fired: {'; '.join(names)}" if names else f"none of {self.units} hidden units fired"
-        )
+        fired = f"fired: {'; '.join(names)}" if names else "no hidden unit fired"
         wants = "any fires" if self.output > 0 else "none fires"
         return f"{int(self.predict(x)[0])}: {fired}; the output is 1 if {wants}"
 
@@ -119,7 +118,8 @@ class BooleanNetwork:
 
     def __repr__(self) -> str:
         wants = "any fires" if self.output > 0 else "none fires"
-        return f"{self.inputs} inputs, {self.units} hidden units, 1 if {wants}"
+        size = f"{several(self.inputs, 'input')}, {several(self.units, 'hidden unit')}"
+        return f"{size}, 1 if {wants}"
 
 
 def boolean_network(

@@ -226,13 +226,36 @@ def _ask(problem: SeparationProblem, found: Certificate, least: float) -> Certif
     if wide.evidence is None:  # only one class: every distance can be kept
         return _prove_more(found, problem, {"asked": least}) or problem.blank
     w, b, which, shares = wide.evidence
-    if wide.bracket.high < least:
-        exact = _halves(shares, problem.signs[which], bool(problem.rows.bias))
-        claims = {"verdict": NOT_SEPARABLE, "w": None, "b": 0.0, "examples": which, "shares": exact}
-        answer = _prove_more(found, problem, known | claims)
-    else:  # the exact check decides if the margin is exactly the requested one
-        answer = _prove_more(found, problem, known | {"w": w, "b": b, "support": wide.support})
-    return answer or replace(found, verdict=UNDECIDED, w=None, b=0.0, asked=least)
+    answers: list[dict[str, Any]] = []
+    if wide.bracket.high >= least:  # the exact checks decide if the margin is nearly the requested
+        answers.append({"w": w, "b": b, "support": wide.support})
+        if not found.gram:  # floats cannot always have length 1
+            w, b = _as_combination(problem, wide.evidence)
+            answers.append({"w": w, "b": b, "support": wide.support})
+    exact = _halves(shares, problem.signs[which], bool(problem.rows.bias))
+    none = {"verdict": NOT_SEPARABLE, "w": None, "b": 0.0, "examples": which, "shares": exact}
+    for claims in (*answers, none):
+        if (answer := _prove_more(found, problem, known | claims)) is not None:
+            return answer
+    return replace(found, verdict=UNDECIDED, w=None, b=0.0, asked=least)
+
+
+def _as_combination(
+    problem: SeparationProblem, evidence: Evidence
+) -> tuple[np.ndarray, float | Fraction]:
+    """Return the hyperplane of a convex combination of examples, without rounding the bias."""
+    _, _, which, shares = evidence
+    signs, free = problem.signs[which], bool(problem.rows.bias)
+    exact = np.array([float(share) for share in _halves(shares, signs, free)])
+    matrix = problem.rows.to_matrix()[which]
+    part = matrix.toarray() if problem.rows.is_sparse else matrix
+    w = (signs * exact) @ part
+    # With a bias, half of the sum over both classes is halfway between them.
+    middle = [Fraction(x) for x in (exact @ part).tolist()]
+    along = sum((Fraction(a) * x for a, x in zip(w.tolist(), middle, strict=True)), Fraction(0))
+    if not free:
+        return w, 0.0
+    return w, -float(along) if float(along) == along else -along
 
 
 def _halves(shares: np.ndarray, signs: np.ndarray, free: bool) -> tuple[Fraction, ...]:

@@ -14,6 +14,7 @@ from widemargin.kernel_machines.perceptron.continued import joined, scores_so_fa
 from widemargin.kernel_machines.perceptron.online import KernelTask, Online
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.perceptron.training import KernelTraining, join_logs, support_of
+from widemargin.kernels.blocks import refuse_underflow
 from widemargin.kernels.check import check_gram
 from widemargin.kernels.kernel import Kernel, make_kernel
 from widemargin.kernels.points import Points, points_of
@@ -88,6 +89,7 @@ def fit_kernel_perceptron(
     settings.check()
     if before is None:
         kernel, points = kernel_for(X, settings)
+        refuse_underflow(kernel, points)
     else:
         before = with_classes(before, classes)
         kernel, points = before.kernel, before.points(X)

@@ -16,6 +16,7 @@ from widemargin.kernel_machines.svm.memory_plan import plan_memory
 from widemargin.kernel_machines.svm.nystrom import fit_landmarks
 from widemargin.kernel_machines.svm.problem import KernelSVMProblem, Solved
 from widemargin.kernel_machines.svm.solve import Clock, KernelDualStart, solve_all
+from widemargin.kernels.blocks import refuse_underflow
 from widemargin.kernels.check import check_gram, check_kernel
 from widemargin.kernels.kernel import Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, points_of
@@ -142,6 +143,7 @@ def fit_kernel_svm(
     kernel = settings.make_kernel(X)
     points = points_of(kernel, X)
     _check_points(kernel, points)
+    refuse_underflow(kernel, points)
     kept_back = _hold_out(codes, settings.validation, rng)
     if len(kept_back):
         sample_weight = np.ones(points.n) if sample_weight is None else np.array(sample_weight)
