@@ -2,6 +2,8 @@
 
 import json
 import os
+import time
+from email.utils import parsedate_to_datetime
 
 import pytest
 from http_client import answers, request
@@ -67,6 +69,36 @@ def test_a_refused_client_that_waits_is_told_at_once(serve):
     connection.data_received(whole[:-3])
     ((status, headers, _),) = answers(wire.sent)
     assert (status, headers["connection"]) == (404, "close")
+
+
+def test_a_client_with_earlier_requests_is_not_told_to_go_on(serve, monkeypatch):
+    """It would take it for the answer to one of them."""
+    server = serve("texts")
+    monkeypatch.setattr(server.app.answering, "ask", lambda question: None)
+    connection, wire = server.connect()
+    connection.data_received(request("POST", "/predict", b'"a"', JSON))
+    connection.data_received(request("POST", "/predict", b'"a"', JSON, Expect="100-continue")[:-3])
+    assert wire.sent == b""
+    connection.connection_lost(None)
+
+
+def test_answers_have_a_date(serve):
+    ((_, headers, _),) = serve("texts").say(request("GET", "/healthz"))
+    then = parsedate_to_datetime(headers["date"].upper())
+    assert abs(time.time() - then.timestamp()) < 5.0
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("http://127.0.0.1:8000/healthz", 200),
+        ("http://127.0.0.1:8000/models?x=1", 200),
+        ("http://127.0.0.1:8000", 200),
+        ("*", 404),
+    ],
+)
+def test_addresses_may_name_the_host(serve, url, status):
+    assert serve("texts").ask("GET", url)[0] == status
 
 
 def test_half_closed_connections_are_answered(serve):

@@ -158,7 +158,8 @@ class Connection(asyncio.Protocol):
             self._end(refusal(400, "this server does not support protocol upgrades"))
         if self._ended:
             return
-        path, _, query = self._url.partition(b"?")
+        url = self._url if self._url.startswith(b"/") else _without_host(self._url)
+        path, _, query = url.partition(b"?")
         request = Request(
             self._parser.get_method().decode("latin-1"),
             path,
@@ -178,7 +179,7 @@ class Connection(asyncio.Protocol):
             return
         self._app.under_way += 1
         self._app.counters.add("under_way")
-        if waits:
+        if waits and self._asked is None and not self._waiting:  # else it might be taken for theirs
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
@@ -322,3 +323,14 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Close the connection, even if requests are in progress."""
         self._transport.abort()
+
+
+def _without_host(url: bytes) -> bytes:
+    """The path and query of a URL with a host, which is how clients write to a proxy.
+
+    >>> _without_host(b"http://localhost:8000/models?x=1")
+    b'/models?x=1'
+    """
+    _, _, rest = url.partition(b"://")
+    host, _, path = rest.partition(b"/")
+    return b"/" + path if host else url

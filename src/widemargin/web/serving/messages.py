@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import secrets
+import time
+from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
 
@@ -20,11 +22,21 @@ _HEADS = {
 _ALWAYS = b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
 _numbers = itertools.count(1)
 _prefix = [secrets.token_hex(4)]
+#: The second that was formatted last, and its header.
+_shown: list[Any] = [0, b""]
 
 
 def new_prefix() -> None:
     """Make the request ids of this process different from those of all others."""
     _prefix[0] = secrets.token_hex(4)
+
+
+def _date() -> bytes:
+    """The time as a header, formatted once per second."""
+    now = int(time.time())
+    if now != _shown[0]:
+        _shown[:] = now, b"date: %b\r\n" % formatdate(now, usegmt=True).encode()
+    return _shown[1]
 
 
 def request_id(given: bytes) -> str:
@@ -106,6 +118,7 @@ class Answer:
             _HEADS[self.status],
             b"content-type: %b\r\ncontent-length: %d\r\n" % (self.content_type, len(self.body)),
             _ALWAYS,
+            _date(),
         ]
         if request is not None:
             parts.append(b"x-request-id: %b\r\n" % request.id.encode())

@@ -29,6 +29,7 @@ class Lab {
     Object.assign(this, { tool: 1, cursor: null, picked: -1, hovered: -1, version: 0, linked: true, verdict: null, runs: [] });
     this.shown = { regions: true, trail: true, arrows: true, verdict: true, bound: true };
     this.cards = [];
+    this.started = false; // whether the first points are there
     this.undone = [];
     this.timings = { frames: [], verdicts: [] };
     this.length = 0;
@@ -311,7 +312,7 @@ class Lab {
     const p = this.position;
     return {
       ...snapshot(this), length: this.length, playing: this.player.playing,
-      idle: this.desk.idle && !this.soon && !this.drawing && this.wanted === undefined,
+      idle: this.started && this.desk.idle && !this.soon && !this.drawing && this.wanted === undefined,
       verdict: this.verdict,
       shown: this.cards.map(({ training, words, told }) => training && {
         learner: training.run.learner, words, figures: told,
@@ -352,9 +353,10 @@ async function start() {
     }
   };
   window.addEventListener("hashchange", () => { if (location.hash.length > 1) open(); });
-  if (location.hash.length > 1 && open()) return;
-  if (lab.setup.table) await showSample(lab);
-  if (!lab.points.length) lab.load(lab.setup.presets[0]);
+  const linked = location.hash.length > 1 && open();
+  if (!linked && lab.setup.table) await showSample(lab);
+  if (!linked && !lab.points.length) lab.load(lab.setup.presets[0]);
+  lab.started = true;
 }
 
 start().catch((error) => { by("status").textContent = error.message; });
