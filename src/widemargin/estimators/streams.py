@@ -201,6 +201,8 @@ class StreamLearner(LinearLearner):
             )
         values, columns = self._features.convert(x, learn)
         rows = one_row(values, columns, 0.0, len(self._features.names))
+        if not learn:
+            return rows.with_bias(self.model_.bias)
         before = self.model_.bias if "model_" in vars(self) else None
         return self._settings().extend(rows, before)
 
