@@ -6,6 +6,7 @@ tests/structured.
 """
 
 import contextlib
+import copy
 import math
 import warnings
 
@@ -1058,6 +1059,35 @@ def test_what_is_kept_cannot_silently_change_between_warm_starts():
         learner.fit(X, y)
     with pytest.raises(ValueError, match="keep"):
         learner.partial_fit(X, y)
+
+
+CHANGES = [
+    (Perceptron, {}, {"multiclass": "ovr"}),
+    (Perceptron, {"fit_intercept": 1.0}, {"fit_intercept": 4.0}),
+    (Perceptron, {"fit_intercept": False}, {"fit_intercept": True}),
+    (OnlineLogistic, {"eta": 0.1}, {"eta": "auto"}),
+    (OnlineLogistic, {"keep": "vote"}, {"keep": "average", "l2": 0.01}),
+]
+
+
+@pytest.mark.parametrize(("make", "before", "after"), CHANGES, ids=str)
+def test_what_is_learned_from_cannot_silently_change_between_calls(make, before, after):
+    X, y = np.array([[1.0, 2.0], [-1.0, 1.0], [2.0, -1.0]]), [0, 1, 1]
+    learner = make(warm_start=True, random_state=0, **before).fit(X, y)
+    (name, value), scores = list(after.items())[-1], learner.decision_function(X)
+    learner.set_params(**after)
+    for call in (learner.fit, learner.partial_fit):
+        with pytest.raises(ValueError, match=f"{name}={value!r} cannot continue"):
+            call(X, y)
+    np.testing.assert_array_equal(learner.decision_function(X), scores)
+    stream = make(random_state=0, **before)
+    for x, label in zip(X.tolist(), y, strict=True):
+        stream.learn_one({"a": x[0], "b": x[1]}, label)
+    label = stream.predict_one({"a": 1.0})
+    stream = copy.deepcopy(stream).set_params(**after)
+    with pytest.raises(ValueError, match=f"{name}={value!r} cannot continue"):
+        stream.learn_one({"a": 1.0}, 1)
+    assert stream.predict_one({"a": 1.0}) == label
 
 
 def test_an_epoch_without_an_update_is_the_last():

@@ -393,6 +393,17 @@ def changed(learner: Any) -> dict[str, Any]:
     }
 
 
+def are_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether parameters have the same values as before, of those that were known then.
+
+    Examples
+    --------
+    >>> are_same({"C": 1.0}, {"C": 1, "l2": 0.0}), are_same({"C": 1.0}, {"C": 2.0})
+    (True, False)
+    """
+    return before is now or all(_equal(before.get(name, now[name]), now[name]) for name in now)
+
+
 @cache
 def _defaults_of(kind: type) -> dict[str, Any]:
     """The defaults of the parameters of a class by name; looking them up is slow."""

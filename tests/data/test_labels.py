@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from widemargin import Perceptron
+from widemargin import KernelPerceptron, Perceptron
 from widemargin.data.encode.labels import encode_labels
 
 EDGES = [
@@ -29,3 +29,24 @@ def test_a_learner_of_large_labels():
     y = np.array([2**63 + 1, 2**63 + 5] * 5, np.uint64)
     X = np.array([[1.0], [-1.0]] * 5)
     assert Perceptron(random_state=0).fit(X, y).predict(X).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("learner", [Perceptron, KernelPerceptron])
+def test_labels_with_and_without_sign_do_not_become_floats(learner):
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    large = np.array([2**63, 2**63 + 1, 2**63 + 2], np.uint64)
+    signed = np.array([-1, 2**60, 2**60 + 1])
+    found = learner(random_state=0).partial_fit(X, large).partial_fit(-X, signed)
+    assert found.classes_.tolist() == [*signed.tolist(), *large.tolist()]
+    found.partial_fit(X, large).partial_fit(-X, signed)
+    assert len(found.classes_) == 6
+
+
+@pytest.mark.parametrize("kind", [int, bool])
+def test_objects_that_are_numbers_are_numbers(kind):
+    X, y = np.array([[1.0], [-1.0]] * 5), np.array([kind(1), kind(0)] * 5, object)
+    found = Perceptron(random_state=0).fit(X, y)
+    assert found.classes_.dtype == kind
+    assert found.score(X, y) == 1.0
+    assert found.partial_fit(X, y).classes_.tolist() == [0, 1]
+    assert encode_labels(np.array([10**30, 7], object))[0].tolist() == [7, 10**30]

@@ -133,6 +133,19 @@ def test_learners_that_share_what_was_learned_have_their_own_names_and_weights(k
         assert other.predict_one({**dicts[0], "later": 100.0}) == other.predict_one(dicts[0])
 
 
+def test_a_prediction_between_a_change_of_parameters_and_learning_changes_nothing():
+    dicts, labels, _, _ = examples(60, 2)
+    asked, alone = (learned(Perceptron(eta=1.0), dicts[:30], labels[:30]) for _ in range(2))
+    for learner in (asked, alone):
+        learner.set_params(eta=0.5)
+    assert asked.predict_one(dicts[0]) in labels
+    for learner in (asked, alone):
+        learned(learner, dicts[30:], labels[30:])
+        assert learner.model_.params["eta"] == 0.5
+        assert learner.history_.no_bound == "the step size changed"
+    assert_same(asked, alone)
+
+
 def run_in_threads(work, threads=4):
     found = [None] * threads
 

@@ -181,7 +181,10 @@ def test_what_cannot_go_on_is_refused():
     for keep, said in [("average", "kept no average"), ("vote", "kept no log")]:
         with pytest.raises(ValueError, match=said):
             last.set_params(keep=keep).partial_fit(X, y)
-    last.set_params(keep="last")
+    last.set_params(keep="last", multiclass="ovr")
+    with pytest.raises(ValueError, match="multiclass='ovr' cannot continue"):
+        last.partial_fit(X, y)
+    last.set_params(multiclass="joint")
     with pytest.raises(ValueError, match="X has 2 features"):
         last.partial_fit(X[:, :2], y)
     with pytest.raises(DataError, match="do not mix"):

@@ -197,6 +197,29 @@ def test_a_checkpoint_of_another_training_is_refused(often, tmp_path):
         Perceptron(random_state=2).fit(X, Y, checkpoint=tmp_path)
 
 
+@pytest.mark.parametrize("by_generator", [False, True])
+def test_a_checkpoint_knows_initial_weights_and_old_generators(by_generator, often, tmp_path):
+    alive = []  # so that no two generators have the same address
+
+    def fit(first, seed):
+        alive.append(np.random.RandomState(seed))
+        wide = np.hstack([X, np.zeros((len(X), 2000))])
+        start = np.zeros((1, wide.shape[1]))
+        start[0, 1000] = first
+        how = {"start": (start, 0.0), "random_state": alive[-1] if by_generator else seed}
+        return Perceptron(epochs=3, **how).fit(wide, Y > 0, checkpoint=tmp_path).coef_
+
+    undisturbed = fit(1.0, 0)
+    often(2)
+    with pytest.raises(KilledError):
+        fit(1.0, 0)
+    often(10**9)
+    for other in ((2.0, 0), (1.0, 1)):
+        with pytest.raises(ModelFileError, match=r"another training \(learner differ\)"):
+            fit(*other)
+    np.testing.assert_array_equal(fit(1.0, 0), undisturbed)
+
+
 @pytest.mark.parametrize("form", [np.asarray, lambda X: Rows.of(X, bias=0.0)])
 def test_a_checkpoint_of_a_kernel_perceptron_with_other_examples_is_refused(form, often, tmp_path):
     def fit(weights, held_out):

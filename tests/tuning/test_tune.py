@@ -224,3 +224,15 @@ def test_python_refuses(tmp_path):
         wm.tune(wm.KernelSVM(kernel="precomputed"), X @ X.T, y)
     with pytest.raises(ValueError, match="folds=1"):
         wm.tune(wm.LinearSVM(), X, y, folds=1)
+
+
+@pytest.mark.parametrize("svm", [wm.LinearSVM, wm.KernelSVM])
+def test_the_same_seed_holds_out_the_same_rows_in_every_search(svm):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = (X[:, 0] + rng.normal(size=120) > 0).astype(int)
+    one, other = (
+        wm.tune(svm(validation=0.3, random_state=0), X, y, C=(0.5, 2.0), folds=3) for _ in range(2)
+    )
+    for first, second in zip(one.search.trials, other.search.trials, strict=True):
+        np.testing.assert_array_equal(first.scores, second.scores)

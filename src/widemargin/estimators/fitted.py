@@ -10,7 +10,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import column_or_1d
 
+from widemargin.data.encode.labels import check_labels
 from widemargin.estimators.multilabel import is_multilabel, subset_accuracy
 from widemargin.evaluate.ranking import Choice, choose_threshold
 from widemargin.evaluate.thresholds import Aim, read_aim
@@ -48,7 +50,7 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         """
         if is_multilabel(self):
             return subset_accuracy(self, X, y, sample_weight)
-        return float(super().score(X, y, sample_weight))
+        return float(super().score(X, check_labels(column_or_1d(y)), sample_weight))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to one file; `widemargin.load` reads it back."""

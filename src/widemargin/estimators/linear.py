@@ -412,7 +412,9 @@ class LinearLearner(LinearAnswers):
 
         The learner's own state object is not changed, but training continues in the same arrays.
         """
-        state = replace(self.model_.state)
+        state, eta = replace(self.model_.state), self.model_.params.get("eta", "auto")
+        if settings.measures_eta and "auto" not in (eta if isinstance(eta, tuple) else (eta,)):
+            raise ValueError(f"eta='auto' cannot continue a training with eta={eta!r}")
         make_room(state, self.model_.classes, classes, rows, settings, self._rng)
         return state
 

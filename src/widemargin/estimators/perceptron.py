@@ -66,7 +66,8 @@ class Perceptron(OnlineLearner):
     multiclass : {"joint", "ovr"}
         Learn all classes together, or each against the rest.
     grow : bool
-        Whether `partial_fit` accepts rows with more features than before.
+        Whether `partial_fit` and a warm start accept rows with more features than before. Columns
+        of frames must be in the same order, with new ones at the end.
     warm_start : bool
         Whether `fit` continues from the previous fit.
     n_jobs : int or None

@@ -22,7 +22,7 @@ from widemargin.online.one_by_one import OneByOne, one_row
 from widemargin.online.passes import Window
 from widemargin.online.rules import uses_of_rule
 from widemargin.online.scores import best_class, state_scores
-from widemargin.parameters import changed, refuse_unused
+from widemargin.parameters import are_same, changed, refuse_unused
 from widemargin.training.history import Epoch, History
 
 
@@ -121,12 +121,15 @@ class StreamLearner(LinearLearner):
         return super().__getstate__()
 
     def _prepare(self) -> OneByOne | None:
-        """Prepare for the next dict; None if that needs more than one compiled call."""
+        """Prepare for the next dict; None if that needs more than one compiled call.
+
+        So does the first dict after a change of parameters, which the model has to record.
+        """
         model, settings = self.model_, self._settings()
         logs = model.state.log is not None
         if len(model.classes) == 1 or logs or self._shared or model.keep != settings.keep:
             return None
-        if isinstance(settings.class_weight, str):
+        if isinstance(settings.class_weight, str) or not are_same(model.params, self._params):
             return None
         state = replace(model.state)
         return OneByOne(
@@ -201,6 +204,8 @@ class StreamLearner(LinearLearner):
             )
         values, columns = self._features.convert(x, learn)
         rows = one_row(values, columns, 0.0, len(self._features.names))
+        if not learn:
+            return rows.with_bias(self.model_.bias)
         before = self.model_.bias if "model_" in vars(self) else None
         return self._settings().extend(rows, before)
 

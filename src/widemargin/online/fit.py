@@ -82,10 +82,7 @@ def make_room(
     rng: np.random.Generator,
 ) -> None:
     """Extend a state whose classes were `before` to more classes and to the width of these rows."""
-    if settings.keep == "vote" and state.log is None:
-        raise ValueError("keep='vote' cannot continue a training that kept no log")
-    if settings.keep == "average" and not len(state.U):
-        raise ValueError("keep='average' cannot continue a training that kept no average")
+    _check_continues(state, settings)
     if rows.dtype != state.W.dtype:
         kind = np.promote_types(rows.dtype, state.W.dtype)
         state.W, state.start = state.W.astype(kind), state.start.astype(kind)
@@ -101,6 +98,23 @@ def make_room(
         )
     if rows.width > state.width:
         state.widen(rows.width)
+
+
+def _check_continues(state: State, settings: Settings) -> None:
+    """Raise an error if a training cannot continue from this state with these settings."""
+    if settings.keep == "vote" and state.log is None:
+        raise ValueError("keep='vote' cannot continue a training that kept no log")
+    if settings.keep == "average" and not len(state.U):
+        raise ValueError("keep='average' cannot continue a training that kept no average")
+    if settings.l2 > 0.0 and state.log is not None:
+        raise ValueError(
+            f"l2={settings.l2:g} cannot continue a training that kept a log (keep='vote'):"
+            " a penalty changes the weights without a mistake"
+        )
+    if settings.joint != state.joint:
+        raise ValueError(
+            f"multiclass={settings.multiclass!r} cannot continue a training with another value"
+        )
 
 
 def fit_linear(

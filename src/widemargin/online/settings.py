@@ -121,9 +121,14 @@ class Settings:
         "auto" gives it the typical size of the values in the rows; continued training keeps the
         value from `before`.
         """
-        if self.fit_intercept != "auto":
-            return rows.with_bias(float(self.fit_intercept))
-        return rows.with_bias(rows.typical_value() if before is None else before)
+        if self.fit_intercept == "auto":
+            return rows.with_bias(rows.typical_value() if before is None else before)
+        if before is not None and before != float(self.fit_intercept):
+            raise ValueError(
+                f"fit_intercept={self.fit_intercept!r} cannot continue a training in which the"
+                f" constant feature was {before:g}"
+            )
+        return rows.with_bias(float(self.fit_intercept))
 
     @property
     def joint(self) -> bool:

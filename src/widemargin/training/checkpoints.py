@@ -188,7 +188,8 @@ def as_text(params: Mapping[str, Any]) -> dict[str, str]:
 
     Examples
     --------
-    >>> one, other = (as_text({"random_state": np.random.default_rng(seed)}) for seed in (3, 3))
+    >>> makers = np.random.default_rng, np.random.RandomState
+    >>> one, other = (as_text({"random_state": [make(3) for make in makers]}) for _ in range(2))
     >>> one == other
     True
     """
@@ -198,6 +199,10 @@ def as_text(params: Mapping[str, Any]) -> dict[str, str]:
 def _value_as_text(value: Any) -> str:
     if isinstance(value, np.random.Generator):
         return repr(value.bit_generator.state)
+    if isinstance(value, np.random.RandomState):
+        value = value.get_state()
+    if isinstance(value, list | tuple):
+        return repr([_value_as_text(one) for one in value])
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return digest_of(value)
     if callable(value) and hasattr(value, "__qualname__"):

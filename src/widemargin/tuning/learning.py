@@ -75,7 +75,7 @@ def learn_and_test(
     if isinstance(settings, SVMSettings):
         return _linear_svm(split, settings, rng, watch)
     if isinstance(settings, KernelSVMSettings):
-        return _kernel_svm(split, settings, start, watch)
+        return _kernel_svm(split, settings, rng, start, watch)
     if each_epoch:  # the best epoch is chosen later, for all splits together
         settings = replace(settings, validation=0.0, patience=max(1, int(settings.epochs)))
     if isinstance(settings, KernelSettings):
@@ -118,9 +118,11 @@ def _linear_svm(
     return Outcome(_count(state_answers(trained.state, "last", asked), tested))
 
 
-def _kernel_svm(split: Split, settings: KernelSVMSettings, start: Any, watch: Any) -> Outcome:
+def _kernel_svm(
+    split: Split, settings: KernelSVMSettings, rng: np.random.Generator, start: Any, watch: Any
+) -> Outcome:
     given = _given(split, split.learned.rows.with_bias(0.0))
-    trained = fit_kernel_svm(*given, settings, **_how(split, watch), start=start)
+    trained = fit_kernel_svm(*given, settings, rng, **_how(split, watch), start=start)
     return Outcome(_ask_kernel(trained.model, split), trained.start)
 
 

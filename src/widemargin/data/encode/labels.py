@@ -65,8 +65,11 @@ def check_labels(y: Any) -> np.ndarray:
             )
     elif y.dtype.kind == "O":
         kinds = {type(label) for label in y.tolist()}
-        if kinds <= {str} or kinds <= {int, np.int64} or kinds <= {bool, np.bool_}:
+        if kinds <= {str}:
             return y
+        if kinds <= {int, np.int64} or kinds <= {bool, np.bool_}:
+            typed = np.array(y.tolist())
+            return typed if typed.dtype.kind in "iub" else y  # some do not fit into 64 bits
         if any(label is None or label != label for label in y.tolist()):
             raise DataError("Input y contains NaN or None: every example needs a label")
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -81,6 +84,8 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
     y = check_labels(y)
     if y.dtype.kind != classes.dtype.kind and {y.dtype.kind, classes.dtype.kind} & set("OUS"):
         y = y.astype(classes.dtype) if classes.dtype.kind == "U" else y.astype(object)
+    elif _would_be_floats(y, classes):
+        y = y.astype(object)
     at = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return np.where(classes[at] == y, at, -1)
 
@@ -109,13 +114,26 @@ def join_classes(known: np.ndarray, *more: Any) -> np.ndarray:
     for labels in more:
         if labels is not None:
             found = encode_labels(labels)[0]
-            if (found.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
+            if _are_text(found) != _are_text(known):
                 raise DataError(
                     f"labels such as {brief(found[0])} do not mix with classes such as"
                     f" {brief(known[0])}"
                 )
-            known = np.union1d(known, found)
+            if _would_be_floats(found, known):
+                found, known = found.astype(object), known.astype(object)
+            known = check_labels(np.union1d(known, found))
     return known
+
+
+def _would_be_floats(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether numpy compares these integers as floats, of which neighbours may be equal."""
+    whole = one.dtype.kind in "iu" and other.dtype.kind in "iu"
+    return whole and np.result_type(one, other).kind == "f"
+
+
+def _are_text(labels: np.ndarray) -> bool:
+    """Whether labels are strings or bytes."""
+    return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str))
 
 
 def plain_labels(classes: np.ndarray) -> tuple[list[str], str]:

@@ -29,6 +29,10 @@ def check_going_on(model: KernelModel | None, settings: KernelSettings) -> None:
         raise ValueError("keep='vote' cannot continue a training that kept no log")
     if settings.keep == "average" and not len(model.summed) and len(model.coef):
         raise ValueError("keep='average' cannot continue a training that kept no average")
+    if settings.joint != model.joint:
+        raise ValueError(
+            f"multiclass={settings.multiclass!r} cannot continue a training with another value"
+        )
 
 
 def with_classes(model: KernelModel, classes: np.ndarray) -> KernelModel:
