@@ -4,7 +4,7 @@ import copy
 import inspect
 import math
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +14,10 @@ from sklearn.model_selection import GridSearchCV
 
 import widemargin as wm
 import widemargin.structured
+from widemargin.kernel_machines.perceptron.settings import KernelSettings
+from widemargin.kernel_machines.svm.fit import KernelSVMSettings
+from widemargin.linear_svm.fit import SVMSettings
+from widemargin.online.settings import Settings
 from widemargin.parameters import (
     changed,
     check_choice,
@@ -516,3 +520,21 @@ def test_booleans_of_numpy_are_booleans():
         assert one.coef_.tolist() == other.coef_.tolist()
     with pytest.raises(ValueError, match=r"shuffle=np\.True_"):
         wm.StructuredPerceptron(tagging.Tagging(["A"]), shuffle=np.True_).fit([["a"]], [("A",)])
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "others"),
+    [
+        (wm.Perceptron, Settings, {"l2"}),
+        (wm.PassiveAggressive, Settings, {"rule", "eta", "target", "l2"}),
+        (wm.OnlineLogistic, Settings, {"rule", "eta", "C", "target"}),
+        (wm.LinearSVM, SVMSettings, set()),
+        (wm.KernelPerceptron, KernelSettings, set()),
+        (wm.KernelSVM, KernelSVMSettings, set()),
+    ],
+)
+def test_settings_have_the_names_and_defaults_of_the_parameters(learner, settings, others):
+    """They are written twice, so that each class lists its own; `others` differ on purpose."""
+    parameters = inspect.signature(learner).parameters
+    expected = {field.name: field.default for field in fields(settings) if field.name not in others}
+    assert {name: parameters[name].default for name in expected} == expected
