@@ -39,6 +39,8 @@ def folder(tmp_path_factory):
         ("train f.jsonl --header", "--header has no effect for jsonl files"),
         ("train f.jsonl --no-header", "--no-header has no effect for jsonl files"),
         ("train f.svm --cache --stream", "--cache needs all examples in memory"),
+        ("train f.svm --batch full --stream", "--batch full needs all examples in memory"),
+        ("compare f.svm --learners fast", "--learners fast is unknown; choose one of"),
         ("train f.svm --cache --memory 1B", "--cache needs all examples in memory"),
         ("train f.csv --encoding=", "--encoding '' is unknown"),
         ("train f.csv --interactions=", "'' is not a pair of names"),
