@@ -246,6 +246,22 @@ def _city(kernel: Kernel, A: Points, B: Points, out: np.ndarray, part: slice) ->
     finish_distances(out[part], nothing, nothing, kernel.gamma, False)
 
 
+def _without_unused_columns(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two sparse matrices without the columns that are empty on the left.
+
+    The products are the same, to the bit; hashed texts have millions of columns, almost all unused.
+    """
+    used, places = np.unique(left.indices, return_inverse=True)
+    width = len(used)
+    left = type(left)((left.data, places, left.indptr), shape=(left.shape[0], width))
+    places = np.searchsorted(used, right.indices)
+    shared = np.flatnonzero(places < width)
+    shared = shared[used[places[shared]] == right.indices[shared]]
+    starts = np.searchsorted(shared, right.indptr)
+    right = type(right)((right.data[shared], places[shared], starts), shape=(right.shape[0], width))
+    return left, right
+
+
 def _dense(rows: Any) -> np.ndarray:
     """Rows as a dense matrix."""
     return rows.to_matrix().toarray() if rows.is_sparse else rows.to_matrix()
@@ -255,10 +271,11 @@ def _sparse_products(A: Points, B: Points) -> np.ndarray:
     """Products of very sparse rows with any other rows, a few of the others at a time."""
     assert A.rows is not None
     assert B.rows is not None
-    left = A.rows.to_matrix()
+    left, right = A.rows.to_matrix(), B.rows.to_matrix()
+    if B.rows.is_sparse and left.nnz < left.shape[1]:
+        left, right = _without_unused_columns(left, right)
     found = np.empty((A.n, B.n), np.promote_types(A.dtype, B.dtype))
-    step = max(1, _PIECE_BYTES // (B.rows.width * B.rows.dtype.itemsize))
-    right = B.rows.to_matrix()
+    step = max(1, _PIECE_BYTES // (max(1, right.shape[1]) * B.rows.dtype.itemsize))
     for begin in range(0, B.n, step):
         piece = right[begin : begin + step]
         columns = piece.T.toarray() if B.rows.is_sparse else np.ascontiguousarray(piece.T)
