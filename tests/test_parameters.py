@@ -17,7 +17,7 @@ import widemargin.structured
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings
 from widemargin.linear_svm.fit import SVMSettings
-from widemargin.online.settings import Settings
+from widemargin.online.settings import Settings as OnlineSettings
 from widemargin.parameters import (
     changed,
     check_choice,
@@ -525,9 +525,9 @@ def test_booleans_of_numpy_are_booleans():
 @pytest.mark.parametrize(
     ("learner", "settings", "others"),
     [
-        (wm.Perceptron, Settings, {"l2"}),
-        (wm.PassiveAggressive, Settings, {"rule", "eta", "target", "l2"}),
-        (wm.OnlineLogistic, Settings, {"rule", "eta", "C", "target"}),
+        (wm.Perceptron, OnlineSettings, {"l2"}),
+        (wm.PassiveAggressive, OnlineSettings, {"rule", "eta", "target", "l2"}),
+        (wm.OnlineLogistic, OnlineSettings, {"rule", "eta", "C", "target"}),
         (wm.LinearSVM, SVMSettings, set()),
         (wm.KernelPerceptron, KernelSettings, set()),
         (wm.KernelSVM, KernelSVMSettings, set()),

@@ -26,6 +26,9 @@ def main() -> None:
     finally:
         if ours:  # nothing is left to interrupt
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            # If Ctrl-C came while a string was executed, as importing some modules does, then
+            # `python -m` would kill itself at exit; executing another makes Python forget it.
+            exec("")
 
 
 def _end_at_once(number: int, frame: FrameType | None) -> None:

@@ -217,6 +217,34 @@ def test_ctrl_c_while_the_program_is_imported_is_one_line():
     assert done.stderr == "widemargin: interrupted before anything was done\n"
 
 
+def test_ctrl_c_while_a_string_is_executed_exits_130(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *others):\n"
+        "        if name == 'widemargin.cli.train':\n"
+        "            exec('import signal; signal.raise_signal(signal.SIGINT)')\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+    )
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [*PROGRAM, "train"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+    told = "widemargin: interrupted before anything was learned; no model was saved\n"
+    assert (done.returncode, done.stderr) == (130, told)
+
+
+def test_ctrl_c_while_the_command_line_is_read_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("click.Group.parse_args", lambda *given: signal.raise_signal(signal.SIGINT))
+    done = run_shell(tmp_path, "train", code=130)
+    assert done.stderr == "widemargin: interrupted before anything was done\n"
+
+
 @pytest.mark.parametrize(
     ("broken", "told"),
     [

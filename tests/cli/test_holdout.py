@@ -1,6 +1,7 @@
 """`train` measures itself on examples that it holds out, and Python holds out the same ones."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -196,3 +197,20 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "v.csv").write_text("a,b\n1,2\n")
     told = run("train", "a.tsv", "--valid", "v.csv", code=1).stderr
     assert told == "widemargin: v.csv: is csv, where fasttext or labelled-text is needed\n"
+
+
+@pytest.mark.parametrize("learned", ["f.svm", "f.vw", "f.csv", "f.txt"])
+def test_held_out_files_have_a_format_that_the_model_reads(learned, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "f.svm": "1 1:1\n0 2:1\n",
+        "f.vw": "1 |n a\n0 |n b\n",
+        "f.csv": "a,b,label\n1,2,x\n3,4,y\n",
+        "f.txt": "x\tone two\ny\tthree four\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    for name in files:
+        done = run("train", learned, "--valid", name, "--quiet", code=int(name != learned))
+        if name != learned:
+            assert re.fullmatch(rf"widemargin: {name}: is .*, where .* is needed\n", done.stderr)

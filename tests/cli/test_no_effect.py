@@ -39,6 +39,8 @@ def folder(tmp_path_factory):
         ("train f.jsonl --header", "--header has no effect for jsonl files"),
         ("train f.jsonl --no-header", "--no-header has no effect for jsonl files"),
         ("train f.svm --cache --stream", "--cache needs all examples in memory"),
+        ("train f.svm --batch full --stream", "--batch full needs all examples in memory"),
+        ("compare f.svm --learners fast", "--learners fast is unknown; choose one of"),
         ("train f.svm --cache --memory 1B", "--cache needs all examples in memory"),
         ("train f.csv --encoding=", "--encoding '' is unknown"),
         ("train f.csv --interactions=", "'' is not a pair of names"),
@@ -77,6 +79,8 @@ def test_a_category_must_be_used_as_one(words, message):
     ("words", "message"),
     [
         ("train f.svm --max-seconds nan", "--max-seconds nan must be a positive number\n"),
+        ("train f.svm --batch ¹", "--batch ¹ must be a whole number of at least 1, or 'full'\n"),
+        ("train f.csv --text text --ngrams 1-¹", "--ngrams 1-¹: expected a number, or two such"),
         ("train f.svm --patience 0", "--patience 0 must be a whole number of at least 1\n"),
         ("train f.svm --power -1", "widemargin: --power -1.0 must be a number of at least 0\n"),
         ("certify f.svm --max-seconds nan", "--max-seconds nan must be a number of at least 0\n"),

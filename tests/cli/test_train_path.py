@@ -1,6 +1,7 @@
 """One training path for every learner: its options, its report, its checkpoints."""
 
 import glob
+import inspect
 import json
 import os
 import random
@@ -17,7 +18,9 @@ from interpreted import told_by_both
 from noisy_files import noisy_treebank, noisy_vectors, write_noisy_files
 from shell import run
 
+import widemargin.structured
 from widemargin import load
+from widemargin.cli import train_options
 from widemargin.cli.learners import LEARNERS
 from widemargin.cli.main import main
 from widemargin.cli.train_options import GROUPS
@@ -83,6 +86,24 @@ def test_every_option_is_in_one_group_of_the_help():
     for group in GROUPS:
         assert group.title in told
     assert re.search(r"--l2 FLOAT .*\n? *\[logistic\]", told)
+
+
+@pytest.mark.parametrize("option", ["epochs", "C", "patience", "bits"])
+def test_the_help_says_what_the_defaults_are(option):
+    taken = [name for name in LEARNERS if option in LEARNERS[name].parameters]
+    help = next(one.help for one in main.commands["train"].params if one.name == option)
+    more = " ".join(train_options._MORE.get(option, []))
+    # Such as "default: 10; svm 1000; tokenizer and lemmatizer 8".
+    told = re.search(r"default[^:]*: ([\d.]+)(.*)", f"{help}; {more}".replace("s:", ""))
+    said = dict.fromkeys(taken, float(told[1]))
+    for names, value in re.findall(r"([a-z, -]+?)(?: default)? (\d+(?:\.\d+)?)", told[2]):
+        said |= {name: float(value) for name in taken if re.search(rf"\b{name}\b", names)}
+    for name in taken:
+        given = LEARNERS[name].estimator
+        found = getattr(widemargin, given, None) or getattr(widemargin.structured, given)
+        default = inspect.signature(found).parameters[option].default
+        if default not in (None, "auto"):  # chosen by the parser, or by the size of the corpus
+            assert said[name] == default, name
 
 
 def test_messages_name_options_not_parameters_of_python(tmp_path, monkeypatch):

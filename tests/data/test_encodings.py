@@ -106,3 +106,17 @@ def test_names_of_columns_that_are_not_utf8_are_refused(tmp_path):
         read(tmp_path / "f.csv")
     (chunk,) = Files(tmp_path / "f.csv", ReadOptions(encoding="latin-1")).chunks()
     assert chunk.raw.column_names == ["a", "Größe"]
+
+
+@pytest.mark.parametrize("name", ["f.svm", "f.vw", "f.ft", "f.txt"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_lines_that_end_with_a_carriage_return_alone_are_refused(name, compressed, tmp_path):
+    lines = {"f.svm": "1 1:2", "f.vw": "1 |n a", "f.ft": "__label__x one", "f.txt": "x\ta b"}
+    path = tmp_path / (name + ".gz" * compressed)
+    content = f"{lines[name]}\r{lines[name]}\r".encode()
+    path.write_bytes(gzip.compress(content) if compressed else content)
+    format = "labelled-text" if name == "f.txt" else None
+    with pytest.raises(DataError, match="its lines end with a carriage return alone"):
+        read(path, format=format)
+    path.write_bytes(content.replace(b"\r", b"\r\n"))
+    assert len(read(path, format=format)[1]) == 2

@@ -5,6 +5,7 @@ Tests named after an item of the lectures are listed in `docs/lectures.md`.
 
 # ruff: noqa: N802 - tests carry the numbers of the items
 
+import itertools
 import math
 import tracemalloc
 
@@ -182,6 +183,27 @@ def test_empty_columns_of_hashed_rows_take_neither_time_nor_memory(dtype):
     np.testing.assert_allclose(found, A.toarray() @ B.toarray().T, rtol=1e-5, atol=1e-6)
     apart = points_of(linear, wide[1][:, ::-1].tocsr())
     assert not np.any(block(linear, first, apart))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(st.integers(0, 10_000))
+@tries(8)
+def test_millions_of_columns_take_no_time_and_change_no_bit(dtype, seed):
+    rng, most = np.random.default_rng(seed), 1 << 40
+    wide = np.unique(rng.integers(most, size=40))
+    some = []
+    for n, columns in ((9, wide[:30]), (50, wide[5:]), (3, wide[:0])):
+        rows = scipy.sparse.random(n, len(columns), 0.1, random_state=rng, dtype=dtype).tocsr()
+        places = np.searchsorted(wide, columns)[rows.indices] if len(columns) else rows.indices
+        widened = [
+            scipy.sparse.csr_matrix((rows.data, at, rows.indptr), shape=(n, width))
+            for at, width in ((places, 200), (wide[places], most))
+        ]
+        some.append([points_of(make_kernel("linear"), one) for one in widened])
+    for a, b in itertools.product(some, some):
+        if a[1].dense is None and b[1].dense is None:
+            found = block(make_kernel("linear"), a[1], b[1])  # dense columns would not fit
+            np.testing.assert_array_equal(found, block(make_kernel("linear"), a[0], b[0]))
 
 
 def test_columns_are_left_out_only_if_it_pays():

@@ -96,6 +96,10 @@ class LinearTrainer(RowTrainer):
                 "--cache needs all examples in memory: give a file instead of a pipe, enough"
                 " --memory, no --stream, and not --epochs 1 with --shuffle no"
             )
+        if self.settings.batch == "full":
+            raise click.UsageError(
+                "--batch full needs all examples in memory: give more --memory, or a file"
+            )
         if self.settings.class_weight is not None:
             raise click.UsageError(
                 "--class-weight needs all examples in memory: give more --memory, or a file"

@@ -12,7 +12,7 @@ from widemargin.cli import options
 from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.files import Files
-from widemargin.data.readers.formats import TABLES
+from widemargin.data.readers.formats import FORMATS_OF, TABLES
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.modelfile import learner_of
@@ -20,13 +20,6 @@ from widemargin.models.linear import load_model
 from widemargin.models.multilabel import MultilabelModel
 from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 
-#: The formats that a model can read, by the kind of its encoder.
-_FORMATS: dict[str, tuple[str, ...]] = {
-    "numbers": ("svmlight",),
-    "table": TABLES,
-    "text": (),
-    "vw": ("vw",),
-}
 #: Formats of texts that are not tables.
 _TEXTS = ("fasttext", "labelled-text", "text")
 
@@ -76,7 +69,7 @@ class ModelInput:
         if self.model.by_name:
             raise DataError(f"{path}: was trained on dicts in Python, so it cannot read files")
         encoder: Any = self.model.encoder or self._plain_encoder(given)
-        among = _FORMATS[encoder.kind]
+        among = FORMATS_OF[encoder.kind]
         table: dict[str, Any] = {"need_label": False}
         if encoder.kind == "table":
             table["schema"] = encoder.schema
@@ -84,7 +77,7 @@ class ModelInput:
                 named = given.get("format") in TABLES
                 among = (*_TEXTS, *(TABLES if named else _tables_among(patterns)))
         elif encoder.kind == "text":
-            among = TABLES if given.get("text") else _TEXTS
+            among = TABLES if given.get("text") else (*among, "text")
         reading = options.read_options(given, **table)
         double = self.model.dtype == np.float64
         reading = replace(

@@ -432,7 +432,7 @@ def encode_options(given: Mapping[str, Any], format: str = "", idf: bool | str =
 
 def _ngrams(given: str) -> int | tuple[int, int]:
     low, _, high = given.partition("-")
-    if not low.isdigit() or (high and not high.isdigit()):
+    if not low.isdecimal() or (high and not high.isdecimal()):
         raise click.UsageError(f"--ngrams {given}: expected a number, or two such as 3-5")
     return (int(low), int(high)) if high else int(low)
 

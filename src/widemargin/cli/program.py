@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -46,6 +46,7 @@ def _is_single(option: click.Parameter) -> bool:
 _OBJECTS = 50_000
 
 
+_TOO_EARLY = "interrupted before anything was done"
 #: Errors of a stream that cannot be written.
 _WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 #: What Ctrl-C leaves, for commands that save something, unless the interrupt itself says more.
@@ -83,12 +84,19 @@ class Program(click.Group):
                 message = in_shell_words(message, error.ctx.command)
             _end(f"{message.rstrip('.')} (see {command} --help)", 2)
         except click.Abort:
-            _end("interrupted", 130)
+            _end(_TOO_EARLY, 130)
         finally:
             gc.set_threshold(*collected_after)
         if standalone_mode:
             gc.freeze()  # otherwise Python would scan every object for garbage at exit
             sys.exit(code if isinstance(code, int) else 0)
+
+    def make_context(self, *given: Any, **extra: Any) -> click.Context:
+        """Read the command line."""
+        try:
+            return super().make_context(*given, **extra)
+        except KeyboardInterrupt:  # click would print an empty line
+            _end(_TOO_EARLY, 130)
 
     def invoke(self, ctx: click.Context) -> None:
         """Run a command."""
@@ -143,7 +151,7 @@ def _warnings_in_one_line() -> Iterator[None]:
         yield
 
 
-def _end(message: str, code: int) -> None:
+def _end(message: str, code: int) -> NoReturn:
     click.echo(f"widemargin: {' '.join(message.split())}", err=True)
     sys.exit(code)
 

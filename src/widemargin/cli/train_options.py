@@ -88,8 +88,14 @@ GROUPS = (
 #: What `train` adds to the help of options that other commands have, too.
 _MORE = {
     "kernel": ["(default: rbf)"],
-    "columns": ["Taggers: the column of the tags."],
-    "bits": ["Taggers: default 18, parsers: 20, or fewer if the corpus is small."],
+    "columns": [
+        "Taggers: the column of the tags. Morphologizers: the columns to predict (default: xpos and"
+        " feats)."
+    ],
+    "bits": [
+        "Taggers: default 18, parsers: 20, or fewer if the corpus is small; lemmatizers: 20;"
+        " morphologizers: 21."
+    ],
 }
 _EVERY = [
     click.option(
@@ -127,7 +133,8 @@ _LEARNING = [
     click.option(
         "--epochs",
         type=options.NUMBER,
-        help="Largest number of passes over the examples (default: 10; svm 1000; for a pipe 1).",
+        help="Largest number of passes over the examples (default: 10; svm 1000; tokenizer,"
+        " lemmatizer and morphologizer 8; for a pipe 1).",
     ),
     click.option(
         "--rule",
@@ -145,8 +152,8 @@ _LEARNING = [
         "C",
         type=float,
         help="Cost of an error. Step rules pa1 and pa2: the larger, the longer the steps; SVMs:"
-        " the larger, the closer the fit (default: 1; tagger 0.03; parser 0.01). An svm also"
-        " takes inf.",
+        " the larger, the closer the fit (default: 1; tagger and tokenizer 0.03; lemmatizer 0.1;"
+        " morphologizer and parser 0.01). An svm also takes inf.",
     ),
     click.option(
         "--eta",
@@ -172,8 +179,8 @@ _LEARNING = [
         "--patience",
         type=int,
         help="Stop when the held-out score has not improved for this many epochs, and keep the"
-        " best weights (default: 5 with --valid; otherwise held-out examples never stop the"
-        " training).",
+        " best weights (default with --valid: 5; tokenizer, lemmatizer and morphologizer 3;"
+        " otherwise held-out examples never stop the training).",
     ),
     click.option("--checkpoint", help="Folder in which to save checkpoints at regular intervals."),
     click.option(
@@ -295,7 +302,8 @@ _SENTENCES = [
     click.option(
         "--beam",
         type=click.IntRange(1),
-        help="Search with a beam of this width (default: tagger exact search; parser 1, greedy).",
+        help="Search with a beam of this width (default: tagger exact search; parser and"
+        " annotator 1, greedy).",
     ),
     click.option(
         "--prune",
@@ -356,7 +364,7 @@ _SENTENCES = [
         " taggers, and parses plain words; gold: the input must have tags. Up to three columns may"
         " be named: own,upos,feats predicts UPOS and FEATS; upos,feats reads them from the input"
         " (default: own, with columns that suit the file). Lemmatizers and morphologizers: the"
-        " columns of tags that the input has.",
+        " columns of tags that the input has (default: upos and feats; morphologizer upos).",
     ),
 ]
 

@@ -267,7 +267,7 @@ def _read_parameters(names: Sequence[str], given: Mapping[str, Any]) -> dict[str
         found["shuffle"] = _SHUFFLES.get(found["shuffle"], found["shuffle"])
     if "batch" in found:
         batch = found["batch"]
-        found["batch"] = int(batch) if batch.lstrip("-").isdigit() else batch
+        found["batch"] = int(batch) if batch.lstrip("-").isdecimal() else batch
     if "gamma" in found:
         found["gamma"] = read_gamma(found["gamma"])
     power = found.pop("power", 0.0)

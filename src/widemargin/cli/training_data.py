@@ -15,6 +15,7 @@ from widemargin.data.datasets import Classes, Encoded, EncodeOptions, make_encod
 from widemargin.data.digits import read_digits
 from widemargin.data.encode.labels import encode_labels
 from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.data.readers.formats import FORMATS_OF
 from widemargin.data.rows import Rows
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import split
@@ -113,9 +114,7 @@ def read_examples(
 def read_held_out(path: str, reading: ReadOptions, encoder: Any, classes: Classes) -> Encoded:
     """Read a file in the same way as the training examples, without a bias."""
     table = replace(reading.table, schema=getattr(encoder, "schema", None))
-    reading = replace(reading, table=table)
-    if encoder.kind == "text":  # must not be taken for a table because of a header
-        reading = replace(reading, among=("fasttext", "labelled-text"))
+    reading = replace(reading, table=table, among=FORMATS_OF[encoder.kind])
     data = read_all(Files(path, reading), encoder, classes, learn=False)
     assert data is not None
     return data

@@ -7,7 +7,7 @@ import re
 import click
 
 #: Parameters in Python that have another name than the option.
-_OTHERS = {"validation": "--valid", "tag_dictionary": "--dictionary"}
+_OTHERS = {"validation": "--valid", "tag_dictionary": "--dictionary", "learner": "--learners"}
 _ESCAPED = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _NUMPY = re.compile(r"\bnp\.[a-z0-9]+_?\(('[^']*'|[^()]*)\)")
 _QUOTED, _PLAIN = r"'[^']*'", r"[-+]?\w+(?:\.\d+)?(?:[-+]\d+)?"

@@ -258,6 +258,22 @@ def _city(kernel: Kernel, A: Points, B: Points, out: np.ndarray, part: slice) ->
     finish_distances(out[part], nothing, nothing, kernel.gamma, False)
 
 
+def _without_unused_columns(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two sparse matrices without the columns that are empty on the left.
+
+    The products are the same, to the bit; hashed texts have millions of columns, almost all unused.
+    """
+    used, places = np.unique(left.indices, return_inverse=True)
+    width = len(used)
+    left = type(left)((left.data, places, left.indptr), shape=(left.shape[0], width))
+    places = np.searchsorted(used, right.indices)
+    shared = np.flatnonzero(places < width)
+    shared = shared[used[places[shared]] == right.indices[shared]]
+    starts = np.searchsorted(shared, right.indptr)
+    right = type(right)((right.data[shared], places[shared], starts), shape=(right.shape[0], width))
+    return left, right
+
+
 def _dense(rows: Any) -> np.ndarray:
     """Rows as a dense matrix."""
     return rows.to_matrix().toarray() if rows.is_sparse else rows.to_matrix()
@@ -268,28 +284,12 @@ def _sparse_products(A: Points, B: Points) -> np.ndarray:
     assert A.rows is not None
     assert B.rows is not None
     left, right = A.rows.to_matrix(), B.rows.to_matrix()
-    if B.rows.is_sparse and right.shape[1] > right.nnz:
-        left, right = _in_columns_of(right, left)
+    if B.rows.is_sparse and left.nnz < left.shape[1]:
+        left, right = _without_unused_columns(left, right)
     found = np.empty((A.n, B.n), np.promote_types(A.dtype, B.dtype))
-    step = max(1, _PIECE_BYTES // max(1, right.shape[1] * B.rows.dtype.itemsize))
+    step = max(1, _PIECE_BYTES // (max(1, right.shape[1]) * B.rows.dtype.itemsize))
     for begin in range(0, B.n, step):
         piece = right[begin : begin + step]
         columns = piece.T.toarray() if B.rows.is_sparse else np.ascontiguousarray(piece.T)
         found[:, begin : begin + step] = left @ columns
     return found
-
-
-def _in_columns_of(right: Any, left: Any) -> tuple[Any, Any]:
-    """Two CSR matrices (`left` first) in the columns that occur in `right`; products are the same.
-
-    Hashed rows have millions of columns, most of which are empty.
-    """
-    from scipy.sparse import csr_matrix
-
-    used = np.unique(right.indices)
-    places = np.searchsorted(used, left.indices)
-    kept = np.append(used, -1)[places] == left.indices
-    starts = np.concatenate([[0], np.cumsum(kept)])[left.indptr]
-    narrow = csr_matrix((left.data[kept], places[kept], starts), (left.shape[0], len(used)))
-    among = np.searchsorted(used, right.indices)
-    return narrow, csr_matrix((right.data, among, right.indptr), (right.shape[0], len(used)))

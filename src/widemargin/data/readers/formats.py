@@ -25,6 +25,13 @@ CORPORA = {
 }
 #: Formats of tables, read by Arrow in columns.
 TABLES = ("csv", "tsv", "parquet", "jsonl")
+#: The formats of labelled examples that an encoder of each kind can read.
+FORMATS_OF = {
+    "numbers": ("svmlight",),
+    "table": TABLES,
+    "text": ("fasttext", "labelled-text"),  # a text must not be taken for a table
+    "vw": ("vw",),
+}
 #: Formats of tables whose lines are cells separated by delimiters.
 DELIMITED = ("csv", "tsv")
 #: How a line begins that separates documents in files of columns.

@@ -131,7 +131,7 @@ class Range:
             size = buffer.read(file, inside + _BEYOND)
             text = buffer.bytes
             if self.start == 0:
-                _check_encoding(bytes(text[: min(size, 2)]), self.source)
+                _check_beginning(bytes(text[: min(size, _PEEKED)]), self.source)
             begins = text.find(b"\n", 0, size) + 1 if self.start > 0 else 0
             if begins >= inside or (begins == 0 and self.start > 0):
                 return _as_lines(b"", first=False)  # an earlier line covers the whole range
@@ -338,7 +338,7 @@ def lines_of(
     while True:
         piece = read_piece(stream, size, live)
         if first:
-            _check_encoding((rest + piece)[:2], source)
+            _check_beginning((rest + piece)[:_PEEKED], source)
         if not piece:
             break
         cut = piece.rfind(b"\n") + 1
@@ -398,8 +398,12 @@ def _as_lines(text: Any, first: bool) -> np.ndarray:
     return lines
 
 
-def _check_encoding(head: bytes, source: str) -> None:
+def _check_beginning(head: bytes, source: str) -> None:
     """Raise an error if these bytes cannot be lines of UTF-8."""
+    if b"\n" not in head and head.count(b"\r") > 1:
+        raise DataError(
+            f"{source}: its lines end with a carriage return alone; end them with \\n or \\r\\n"
+        )
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(
             f"{source}: is UTF-16; give the encoding (--encoding utf-16), or convert the file"
