@@ -437,6 +437,22 @@ def test_a_column_of_texts(folder):
     # The shell's models of one column of texts take texts.
     run("train", "mail.csv", "--text", "text", "--label", "y", "--bits", 10)
     assert type(wm.load("model.wm")) is wm.TextClassifier
+    back = wm.load("model.wm")
+    scores = back.decision_function(mail["text"].fillna("").tolist())
+    for form in (mail, pl.from_pandas(mail), pa.table(mail), mail[["text"]].to_dict("list")):
+        np.testing.assert_array_equal(back.decision_function(form), scores)
+    with pytest.raises(wm.DataError, match="found 2 columns"):
+        back.predict(mail.rename(columns={"text": "body"})[["n", "body"]])
+    # Saved again, they still read the same files.
+    told = run("predict", "model.wm", "mail.csv").stdout
+    back.save("again.wm")
+    assert run("predict", "again.wm", "mail.csv").stdout == told
+    copied = pickle.loads(pickle.dumps(back))
+    with pytest.warns(wm.DataWarning, match="continues with passive-aggressive steps"):
+        copied.partial_fit(mail, mail["y"]).save("again.wm")
+    assert run("predict", "again.wm", "mail.csv").stdout.split() == list(copied.predict(mail))
+    back.fit(["good", "bad"], [0, 1]).save("texts.wm")
+    assert wm.load("texts.wm").predict(["good"]).tolist() == [0]
     with pytest.raises(ValueError, match=r"ngrams=2 has no effect without text columns"):
         wm.TableClassifier(ngrams=2).fit(mail, "y")
     with pytest.raises(wm.DataError, match="column 'n' holds numbers, where texts are needed"):
