@@ -330,6 +330,22 @@ def test_bad_tables_are_errors_that_name_the_column(table, message):
         wm.TableClassifier().fit(table, y)
 
 
+@pytest.mark.parametrize("form", ["pandas", "polars", *FORMS])
+def test_strings_that_are_dates_are_refused_in_every_format(form, tmp_path):
+    table = pl.DataFrame(
+        {"when": ["2024-01-01", None, "2024-01-03", "?"], "a": [1, 2, 3, 4], "y": [0, 1, 0, 1]}
+    )
+    X = {"pandas": table.to_pandas(), "polars": table}.get(form)
+    X = write(table, str(tmp_path / f"t.{form}")) if X is None else X
+    with pytest.raises(
+        wm.DataError, match="column 'when' holds dates or times, found '2024-01-01'"
+    ):
+        wm.TableClassifier().fit(X, "y")
+    declared = wm.TableClassifier(categories=["when"], random_state=0).fit(X, "y")
+    assert declared.encoder_.feature_name(0) == "when=2024-01-01"
+    assert wm.TableClassifier(drop=["when"], random_state=0).fit(X, "y").score(X, "y") >= 0.5
+
+
 def test_identifiers_are_refused():
     n = 1200
     table = {"name": [f"n{i}" for i in range(n)], "x": np.arange(n)}
