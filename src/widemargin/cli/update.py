@@ -93,7 +93,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     if given["as_json"]:
         click.echo(json.dumps(figures))
     elif not given["quiet"]:
-        _tell(figures, learned)
+        _tell(figures, learned, np.setdiff1d(learned.classes, model.classes))
     return 130 if watch.interrupted else 0
 
 
@@ -160,7 +160,9 @@ def _answer_and_learn(
     return 130 if progressive.interrupted else 0
 
 
-def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -> None:
+def _tell(
+    figures: Mapping[str, Any], learned: LinearModel, new: Sequence[Any] = (), err: bool = False
+) -> None:
     """Print a summary, new classes, and the threshold by which the model decides."""
     click.echo(
         f"learned from {several(figures['rows'], 'more row')}:"
@@ -168,10 +170,10 @@ def _tell(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -
         f" model saved to {figures['model']}",
         err=err,
     )
-    if count := figures.get("new_classes"):
-        names = ", ".join(map(str, learned.classes[-count:][:_NAMED].tolist()))
-        more = ", ..." if count > _NAMED else ""
-        click.echo(f"{several(count, 'new class')}: {names}{more}", err=err)
+    if len(new):
+        names = ", ".join(map(str, new[:_NAMED]))
+        more = ", ..." if len(new) > _NAMED else ""
+        click.echo(f"{several(len(new), 'new class')}: {names}{more}", err=err)
     if learned.threshold:
         click.echo(
             f"threshold: {say_threshold(learned)}, unchanged: it was chosen before these rows"
