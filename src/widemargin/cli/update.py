@@ -93,7 +93,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     if given["as_json"]:
         click.echo(json.dumps(figures))
     elif not given["quiet"]:
-        _tell(figures, learned, np.setdiff1d(learned.classes, model.classes))
+        _tell(figures, learned, np.setdiff1d(learned.classes, model.classes).tolist())
     return 130 if watch.interrupted else 0
 
 
