@@ -478,6 +478,8 @@ def test_update_learns_new_labels_and_features():
     assert done.stdout.endswith("\n1 new class: 7\n")
     assert run("predict", "m.wm", "new.svm").stdout.split()[:20] == ["7"] * 20
     assert widemargin.load_model("m.wm").classes.tolist() == [-1, 1, 7]
+    pathlib.Path("new.svm").write_text("0 40:1 41:1\n-8 40:1\n")  # not the last of all in order
+    assert run("update", "m.wm", "new.svm").stdout.endswith("\n2 new classes: -8, 0\n")
     write("f.ft")
     run("train", "f.ft", "--keep", "last", "--bits", "10", "--model", "t.wm", "--quiet")
     pathlib.Path("new.ft").write_text("__label__news the election results\n" * 5)

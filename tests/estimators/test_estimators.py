@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import widemargin
 from widemargin import (
     HashedText,
     KernelSVM,
@@ -188,6 +190,36 @@ def test_streams_learn_names_and_strings():
     assert late.predict_one({"a": 1.0}) == "x"
     assert late.predict_one({"colour": "red", "never seen": 5.0}) == "y"
     assert late.n_features_in_ == 3
+
+
+@pytest.mark.parametrize(
+    "kind", [Perceptron, OnlineLogistic, PassiveAggressive, partial(Perceptron, keep="vote")]
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_learners_of_dicts_answer_lists_of_dicts(kind, classes, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    some = y < classes
+    names = ("a", "b", "c", "d")
+    dicts = [dict(zip(names, x, strict=True)) for x in X[some].tolist()]
+    stream = kind(random_state=0)
+    for x, label in zip(dicts, y[some].tolist(), strict=True):
+        stream.learn_one(x, label)
+    asked = [*dicts, {"never seen": 5.0, "b": 1.0}, {}]
+    predicted = stream.predict(asked)
+    assert predicted.tolist() == [stream.predict_one(x) for x in asked]
+    scores = stream.decision_function(asked)
+    assert scores.shape == ((len(asked),) if classes == 2 else (len(asked), classes))
+    if kind is OnlineLogistic:
+        shares = stream.predict_proba(asked)
+        np.testing.assert_array_equal(stream.classes_[shares.argmax(axis=1)], predicted)
+    assert stream.score(dicts, y[some]) == np.mean(predicted[: len(dicts)] == y[some])
+    stream.save(tmp_path / "m.wm")
+    loaded = widemargin.load(tmp_path / "m.wm")
+    np.testing.assert_array_equal(loaded.decision_function(asked), scores)
+    assert stream.predict([]).shape == (0,)
+    for other in (dicts[0], [dicts[0], [1.0]], "abcd"):
+        with pytest.raises(ValueError, match="pass a list of them, or one to predict_one"):
+            stream.predict(other)
 
 
 def test_streams_and_arrays_do_not_mix():

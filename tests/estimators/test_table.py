@@ -331,6 +331,22 @@ def test_bad_tables_are_errors_that_name_the_column(table, message):
         wm.TableClassifier().fit(table, y)
 
 
+@pytest.mark.parametrize("form", ["pandas", "polars", *FORMS])
+def test_strings_that_are_dates_are_refused_in_every_format(form, tmp_path):
+    table = pl.DataFrame(
+        {"when": ["2024-01-01", None, "2024-01-03", "?"], "a": [1, 2, 3, 4], "y": [0, 1, 0, 1]}
+    )
+    X = {"pandas": table.to_pandas(), "polars": table}.get(form)
+    X = write(table, str(tmp_path / f"t.{form}")) if X is None else X
+    with pytest.raises(
+        wm.DataError, match="column 'when' holds dates or times, found '2024-01-01'"
+    ):
+        wm.TableClassifier().fit(X, "y")
+    declared = wm.TableClassifier(categories=["when"], random_state=0).fit(X, "y")
+    assert declared.encoder_.feature_name(0) == "when=2024-01-01"
+    assert wm.TableClassifier(drop=["when"], random_state=0).fit(X, "y").score(X, "y") >= 0.5
+
+
 def test_identifiers_are_refused():
     n = 1200
     table = {"name": [f"n{i}" for i in range(n)], "x": np.arange(n)}
@@ -438,6 +454,22 @@ def test_a_column_of_texts(folder):
     # The shell's models of one column of texts take texts.
     run("train", "mail.csv", "--text", "text", "--label", "y", "--bits", 10)
     assert type(wm.load("model.wm")) is wm.TextClassifier
+    back = wm.load("model.wm")
+    scores = back.decision_function(mail["text"].fillna("").tolist())
+    for form in (mail, pl.from_pandas(mail), pa.table(mail), mail[["text"]].to_dict("list")):
+        np.testing.assert_array_equal(back.decision_function(form), scores)
+    with pytest.raises(wm.DataError, match="found 2 columns"):
+        back.predict(mail.rename(columns={"text": "body"})[["n", "body"]])
+    # Saved again, they still read the same files.
+    told = run("predict", "model.wm", "mail.csv").stdout
+    back.save("again.wm")
+    assert run("predict", "again.wm", "mail.csv").stdout == told
+    copied = pickle.loads(pickle.dumps(back))
+    with pytest.warns(wm.DataWarning, match="continues with passive-aggressive steps"):
+        copied.partial_fit(mail, mail["y"]).save("again.wm")
+    assert run("predict", "again.wm", "mail.csv").stdout.split() == list(copied.predict(mail))
+    back.fit(["good", "bad"], [0, 1]).save("texts.wm")
+    assert wm.load("texts.wm").predict(["good"]).tolist() == [0]
     with pytest.raises(ValueError, match=r"ngrams=2 has no effect without text columns"):
         wm.TableClassifier(ngrams=2).fit(mail, "y")
     with pytest.raises(wm.DataError, match="column 'n' holds numbers, where texts are needed"):

@@ -93,7 +93,7 @@ def update(path: str, files: Sequence[str], target: str, given: Mapping[str, Any
     if given["as_json"]:
         click.echo(json.dumps(figures))
     elif not given["quiet"]:
-        _print_figures(figures, learned)
+        _print_figures(figures, learned, np.setdiff1d(learned.classes, model.classes).tolist())
     return 130 if watch.interrupted else 0
 
 
@@ -160,7 +160,9 @@ def _answer_and_learn(
     return 130 if progressive.interrupted else 0
 
 
-def _print_figures(figures: Mapping[str, Any], learned: LinearModel, err: bool = False) -> None:
+def _print_figures(
+    figures: Mapping[str, Any], learned: LinearModel, new: Sequence[Any] = (), err: bool = False
+) -> None:
     """Print a summary, new classes, and the threshold by which the model decides."""
     click.echo(
         f"learned from {several(figures['rows'], 'more row')}:"
@@ -168,10 +170,10 @@ def _print_figures(figures: Mapping[str, Any], learned: LinearModel, err: bool =
         f" model saved to {figures['model']}",
         err=err,
     )
-    if count := figures.get("new_classes"):
-        names = ", ".join(map(str, learned.classes[-count:][:_NAMED].tolist()))
-        more = ", ..." if count > _NAMED else ""
-        click.echo(f"{several(count, 'new class')}: {names}{more}", err=err)
+    if len(new):
+        names = ", ".join(map(str, new[:_NAMED]))
+        more = ", ..." if len(new) > _NAMED else ""
+        click.echo(f"{several(len(new), 'new class')}: {names}{more}", err=err)
     if learned.threshold:
         click.echo(
             f"threshold: {describe_threshold(learned)}, unchanged: it was chosen before these rows"

@@ -96,8 +96,6 @@ class LinearAnswers(FittedClassifier):
 
     def _rows_to_ask(self, X: Any) -> Rows:
         model = self._fitted()
-        if model.by_name:
-            raise ValueError("this learner was trained on dicts: use predict_one")
         if isinstance(X, Rows):
             return X
         if not is_valid(self, X):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
 
 from widemargin.data.encode.registry import sole_text
@@ -63,7 +62,8 @@ def load(
 
     It predicts exactly as the saved learner did; online learners can continue training. A model for
     tables becomes a `TableClassifier`; one for texts becomes a `TextClassifier`, which takes
-    strings; a model that the shell program trained on other files takes rows as returned by
+    strings, and if the shell program trained it on a column of a table, also tables with that
+    column; a model that the shell program trained on other files takes rows as returned by
     `widemargin.read`.
 
     Raises
@@ -112,5 +112,5 @@ def estimator_of(model: Any) -> Any:
             return TableClassifier.of(learner, encoder).restore(model)
         encoder = encoder.text
     if isinstance(encoder, TextEncoder):
-        return TextClassifier(learner, **encoder.options).restore(replace(model, encoder=encoder))
+        return TextClassifier(learner, **encoder.options).restore(model)
     return learner.restore(model)

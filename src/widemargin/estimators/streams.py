@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from widemargin.data.encode.labels import encode_labels
-from widemargin.data.encode.named import NamedFeatures
+from widemargin.data.encode.named import NamedFeatures, named_rows
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.linear import LinearLearner
@@ -30,7 +30,8 @@ class StreamLearner(LinearLearner):
     """A linear learner that also takes single examples, as dicts from feature name to value.
 
     A learner takes only one kind of input: dicts have their own vocabulary, which grows as new
-    names appear, and cannot be mixed with arrays.
+    names appear, and cannot be mixed with arrays. Trained on dicts, it answers lists of them, too:
+    `predict`, `predict_proba` and `decision_function`.
     """
 
     _features: NamedFeatures
@@ -194,6 +195,17 @@ class StreamLearner(LinearLearner):
         scores = state_scores(model.state, model.keep, self._row(x)) - model.threshold
         code = int(best_class(scores)[0])
         return model.classes[code : code + 1].tolist()[0]
+
+    def _rows_to_ask(self, X: Any) -> Rows:
+        """Rows to predict; a learner that was trained on dicts takes a list of them."""
+        model = self._fitted()
+        if not model.by_name:
+            return super()._rows_to_ask(X)
+        if isinstance(X, Mapping) or not all(isinstance(x, Mapping) for x in X):
+            raise ValueError(
+                "this learner was trained on dicts: pass a list of them, or one to predict_one"
+            )
+        return named_rows([self._features.convert(x) for x in X], model.bias, model.width)
 
     def _row(self, x: Mapping[str, Any], learn: bool = False) -> Rows:
         """Convert one example to a sparse row; with `learn`, new names get a column."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+from widemargin.data.encode.table import TableEncoder
 from widemargin.data.encode.text import TextEncoder, texts_of
+from widemargin.data.readers.chunk import Texts
+from widemargin.data.readers.columns import MISSING
+from widemargin.data.readers.frames import arrow_table, conform, is_frame
+from widemargin.data.readers.table import texts_of_column
 from widemargin.data.rows import Rows, Stack
 from widemargin.errors import DataError
 from widemargin.estimators.encoded import EncodedClassifier
@@ -229,6 +235,18 @@ class TextClassifier(EncodedClassifier, _TextOptions):
     n_jobs: int | None = None
     random_state: Any = None
 
+    def restore(self, model: Any) -> Self:
+        """Adopt a model that was read from a file; it may have learned from a column of a table."""
+        table = model.encoder if isinstance(model.encoder, TableEncoder) else None
+        super().restore(model if table is None else replace(model, encoder=table.text))
+        self._table = table
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to one file; `widemargin.load` reads it back."""
+        model = self._fitted()
+        (model if self._table is None else replace(model, encoder=self._table)).save(path)
+
     # Training
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -244,6 +262,7 @@ class TextClassifier(EncodedClassifier, _TextOptions):
             Cost of an error on each document.
         """
         learner, encoder = self._fresh_learner(WHOLE), self._encoder(WHOLE)
+        self._table = None
         texts, threads = texts_of(X), thread_count(self.n_jobs)
         if not len(texts.starts):
             raise DataError("X: there are no documents to learn from")
@@ -260,7 +279,7 @@ class TextClassifier(EncodedClassifier, _TextOptions):
         Document frequencies are those counted by `fit`, so with `idf` the first call must be `fit`.
         An SVM, which needs all documents at once, continues with passive-aggressive steps.
         """
-        texts, threads = texts_of(X), thread_count(self.n_jobs)
+        texts, threads = self._texts(X), thread_count(self.n_jobs)
         if not self.__sklearn_is_fitted__():
             if self.idf:
                 raise ValueError(f"idf={self.idf!r} needs all documents at once: call fit first")
@@ -279,6 +298,9 @@ class TextClassifier(EncodedClassifier, _TextOptions):
 
     # Internals
 
+    #: The encoder of the table from whose column of texts the shell program trained the model.
+    _table = cast("TableEncoder | None", None)
+
     def _default(self) -> TextDefault:
         return WHOLE
 
@@ -288,7 +310,21 @@ class TextClassifier(EncodedClassifier, _TextOptions):
 
     def _rows_of(self, X: Any) -> Iterator[Rows]:
         bias = self.learner_.model_.bias
-        yield self.encoder_.encode(texts_of(X), bias, thread_count(self.n_jobs))
+        yield self.encoder_.encode(self._texts(X), bias, thread_count(self.n_jobs))
+
+    def _texts(self, X: Any) -> Texts:
+        """Documents; those of a table are in the column that was learned from, if it has it."""
+        column = None if self._table is None else self._table.text_columns[0]
+        if column is None or not is_frame(X):
+            return texts_of(X)
+        assert self._table is not None
+        names = X if isinstance(X, Mapping) else getattr(X, "column_names", None) or X.columns
+        if column not in list(names):
+            return texts_of(X)
+        schema = self._table.schema
+        assert schema is not None
+        table = conform(arrow_table({column: X[column]}), schema, MISSING)
+        return texts_of_column(table, column)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any, cast
 
 import numpy as np
 
+from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
+from widemargin.loops.storage import Sparse
 
 #: What packing raises if a value of an example is a string or another object that is not a number.
 #: `NamedFeatures.convert` then handles each feature separately.
 UNUSUAL = (TypeError, OverflowError, struct.error)
 #: The column of a name that is not known.
 NOWHERE = 2**32 - 1
+
+#: The values and columns of an example without features.
+_NOTHING = np.zeros(0), np.zeros(0, np.uint32)
 
 #: Shared by examples with the same names in the same order: the names, their columns as bytes, and
 #: the function that packs their values into bytes.
@@ -159,3 +164,10 @@ class NamedFeatures:
 def _packers(n: int) -> tuple[Callable[..., bytes], Callable[..., bytes]]:
     """The functions that pack n columns and n values into bytes."""
     return struct.Struct(f"{n}I").pack, struct.Struct(f"{n}d").pack
+
+
+def named_rows(examples: Sequence[tuple[np.ndarray, np.ndarray]], bias: float, width: int) -> Rows:
+    """Sparse rows of examples that `NamedFeatures.convert` turned into values and columns."""
+    starts = np.cumsum([0, *(len(values) for values, _ in examples)]).astype(np.uint64)
+    values, columns = (np.concatenate(parts) for parts in zip(_NOTHING, *examples, strict=True))
+    return Rows(Sparse(frozen(values), frozen(columns), frozen(starts), bias), len(examples), width)

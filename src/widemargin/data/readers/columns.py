@@ -410,10 +410,8 @@ def infer_kind(
 
     if part(f"{NUMBER}|{ENDLESS}") >= _NUMBERS:
         return "number"
-    refused = ""
-    if _DATE.fullmatch(first) and _are_dates(cells):
-        refused = f"dates or times, found {first!r}: {_NO_DATES}"
-    elif part(COMMA) > 0.0 and part(f"{NUMBER}|{COMMA}") == 1.0:
+    refused = dates_among(cells.drop_null())
+    if not refused and part(COMMA) > 0.0 and part(f"{NUMBER}|{COMMA}") == 1.0:
         found, other = ("comma", ",") if decimal == "." else ("point", ".")
         refused = (
             f"numbers with a decimal {found}, found {first!r}: give --decimal '{other}'"
@@ -434,11 +432,16 @@ def _with_points(cells: Any) -> Any:
     return cells
 
 
-def _are_dates(cells: Any) -> bool:
-    """Whether all cells that are not missing are dates."""
+def dates_among(present: Any) -> str:
+    """What to say of strings, none of them missing, that are all dates; empty for others."""
     import pyarrow.compute as pc
 
-    return bool(pc.all(pc.match_substring_regex(cells.drop_null(), f"^({DATE})$")).as_py())
+    first = present[0].as_py() if len(present) else ""
+    if not _DATE.fullmatch(first):
+        return ""
+    if not pc.all(pc.match_substring_regex(present, f"^({DATE})$")).as_py():
+        return ""
+    return f"dates or times, found {first!r}: {_NO_DATES}"
 
 
 _NO_DATES = "neither numbers nor categories; drop it, or convert it to numbers first"

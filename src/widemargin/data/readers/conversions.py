@@ -6,9 +6,10 @@ booleans become 0 and 1. NaN is missing, as in pandas.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from widemargin.data.readers.columns import CellError, kind_of_type
+from widemargin.data.readers.columns import CellError, dates_among, kind_of_type
 from widemargin.data.readers.parser import clean
 from widemargin.errors import DataError
 
@@ -27,6 +28,23 @@ def kind_of(name: str, arrow_type: Any) -> str:
         return kind_of_type(name, arrow_type)
     except CellError as bad:
         raise DataError(bad.reason) from None
+
+
+def refuse_dates(
+    table: Any, kinds: Mapping[str, str], declared: Collection[str], missing: frozenset[str]
+) -> None:
+    """Raise DataError if a column of strings holds dates, unless it was declared a category."""
+    import pyarrow as pa
+
+    for name, kind in kinds.items():
+        if kind == "category" and name not in declared:
+            column = table[name]
+            if pa.types.is_dictionary(column.type):
+                continue  # declared by whoever made the table
+            present = clean(column.cast(pa.string()), missing).drop_null()
+            refused = dates_among(present)
+            if refused:
+                raise DataError(f"column {name!r} holds {refused}")
 
 
 def decoded(cells: Any) -> Any:

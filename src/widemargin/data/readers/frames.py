@@ -23,7 +23,7 @@ from widemargin.data.readers.columns import (
     find_column,
     lacking_columns,
 )
-from widemargin.data.readers.conversions import as_kind, decoded, kind_of
+from widemargin.data.readers.conversions import as_kind, decoded, kind_of, refuse_dates
 from widemargin.data.readers.files import ReadOptions
 from widemargin.data.readers.parser import SCHEMA_KEY, clean
 from widemargin.data.readers.weights import take_weights
@@ -215,7 +215,9 @@ class Frame:
         table, options = self._table, self.options.table
         names = [name for name in table.column_names if name != self._label]
         choice = choose(names, replace(options, weight=None), _SOURCE, labelled=False)
-        columns = tuple(Column(name, _kind_for(table, name, choice)) for name in choice.features)
+        kinds = {name: _kind_for(table, name, choice) for name in choice.features}
+        refuse_dates(table, kinds, choice.categories, frozenset(options.missing_values))
+        columns = tuple(Column(name, kind) for name, kind in kinds.items())
         numbers = labels is not None and labels.values.dtype.kind in "iuf"
         return TableSchema(columns, self._label, "whole" if numbers else "string")
 

@@ -19,6 +19,7 @@ from widemargin.data.readers.columns import (
     kind_of_type,
 )
 from widemargin.data.readers.conversions import as_kind
+from widemargin.data.readers.parser import clean
 from widemargin.errors import DataError
 
 _SPACE = " \t\r"
@@ -113,7 +114,7 @@ class JsonLines(RecordReader):
             return kinds, self._labels_one_by_one(block, choice.label)
         for name in strings:
             if name != choice.label and name not in choice.categories:
-                cells = table[name].combine_chunks()
+                cells = clean(table[name], self.missing).combine_chunks()
                 kind = infer_kind(name, cells, choice, self.source, block.lines)
                 # A string that looks like a number or a boolean is still a string.
                 kinds[name] = "category" if kind != "text" else kind

@@ -16,7 +16,7 @@ from widemargin.data.readers.columns import (
     TableOptions,
     kind_of_type,
 )
-from widemargin.data.readers.conversions import as_kind
+from widemargin.data.readers.conversions import as_kind, refuse_dates
 from widemargin.errors import DataError
 from widemargin.stores.addresses import open_file, shown
 
@@ -117,7 +117,13 @@ class Parquet(RecordReader):
                 kind_of_type(choice.label, types.field(choice.label).type)
         except CellError as bad:
             raise DataError(f"{self.source}: {bad.reason}") from None
-        if block is None or choice.label is None:
+        if block is None:
+            return kinds, []
+        try:
+            refuse_dates(block.data, kinds, choice.categories, self.missing)
+        except DataError as error:
+            raise DataError(f"{self.source}: {error}") from None
+        if choice.label is None:
             return kinds, []
         return kinds, block.data[choice.label].unique().to_pylist()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.encode.named import NamedFeatures
+from widemargin.data.encode.named import NamedFeatures, named_rows
 from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.data.readers.chunk import Vectors
 from widemargin.data.readers.svmlight import LARGEST_INDEX, parse_lines
@@ -166,14 +166,7 @@ class NamedModel(RowsModel):
 
     def raw(self, form: str, items: list[Any]) -> Any:
         """Sparse rows."""
-        starts = np.cumsum([0, *(len(values) for values, _ in items)]).astype(np.uint64)
-        stored = Sparse(
-            frozen(np.concatenate([values for values, _ in items])),
-            frozen(np.concatenate([columns for _, columns in items])),
-            frozen(starts),
-            self.model.bias,
-        )
-        return Rows(stored, len(items), self.model.width)
+        return named_rows(items, self.model.bias, self.model.width)
 
     def sample(self) -> Any:
         """The first names, each with the value 1."""
