@@ -269,17 +269,11 @@ def choose(
     used = {*text, *only} if text or only else set(names)
     used -= {*drop, *_if_any(label), *_if_any(weight)}
     features = tuple(name for name in names if name in used)
-    _check_categories(categories, features, text, source)
+    _check_categories(categories, features, text, (label, weight, *drop), source)
     if not features:
         asked = "; is there another delimiter?" if len(names) == 1 else ""
         raise DataError(
             f"{source}: no column left to learn from (columns found: {_listed(names)}){asked}"
-        )
-    idle = [name for name in categories if name not in features]
-    if idle:
-        also = "" if idle[0] in (label, weight, *drop) else ": name it as a column to use, too"
-        raise DataError(
-            f"{source}: column {idle[0]!r} is declared a category, but is not a feature{also}"
         )
     return ChosenColumns(
         (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight
@@ -287,13 +281,18 @@ def choose(
 
 
 def _check_categories(
-    categories: Iterable[str], features: Sequence[str], text: Iterable[str], source: str
+    categories: Iterable[str],
+    features: Sequence[str],
+    text: Iterable[str],
+    others: Sequence[str | None],
+    source: str,
 ) -> None:
-    """Refuse categories that are not used, or not as such."""
+    """Refuse categories that are not used, or not as such; `others` are used for other things."""
     for name in categories:
         if features and name not in features:
+            also = "" if name in others else ": name it as a column to use, too"
             raise DataError(
-                f"{source}: column {name!r} is declared a category, but is not a feature"
+                f"{source}: column {name!r} is declared a category, but is not a feature{also}"
             )
         if name in text:
             raise DataError(f"{source}: column {name!r} cannot be both a text and a category")
