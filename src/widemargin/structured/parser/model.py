@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -244,7 +243,7 @@ class ParserModel(SentenceModel):
         one = bool(tags) or is_one_sentence(sentences)
         corpus = self._corpus_of_one(sentences, tags) if one else self._corpus_of(sentences)
         flat = self.flat_margins(corpus, n_jobs)
-        return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+        return flat if one else corpus.by_sentence(flat)
 
     def flat_margins(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
         """The margins of all words of a corpus, in one array."""
@@ -346,9 +345,7 @@ class ParserModel(SentenceModel):
         corpus = self._corpus_of(sentences)
         trees = self.predict(corpus, n_jobs)
         found = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
-        for name, cells in {**(trees.tags if self.taggers else {}), **found}.items():
-            corpus = corpus.with_column(name, cells)
-        return corpus
+        return corpus.with_columns({**(trees.tags if self.taggers else {}), **found})
 
     def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:
         """UAS and LAS on sentences with trees, see `measure_trees`."""
