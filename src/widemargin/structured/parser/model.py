@@ -43,6 +43,7 @@ from widemargin.structured.saved import (
     SentenceModel,
     certificate_of,
     join_parts,
+    pack_certificate,
     read_model,
 )
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
@@ -58,6 +59,9 @@ from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import run_all, split, thread_count
 from widemargin.training.checkpoints import without_prefix
 from widemargin.training.history import History
+
+#: The fields of a certificate that are saved.
+_CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
 
 
 class Tree(NamedTuple):
@@ -415,9 +419,7 @@ class ParserModel(SentenceModel):
             "taggers": list(taggers.values()),
             "params": pack_params(self.params),
             "history": self.history.to_dict(),
-            "certificate": None
-            if self.certificate is None
-            else {name: getattr(self.certificate, name) for name in _CERTIFIED},
+            "certificate": pack_certificate(self.certificate, _CERTIFIED),
         }
         return {**arrays, **own}, about
 
@@ -462,10 +464,6 @@ class ParserModel(SentenceModel):
             f"ParserModel({self.system}, beam {self.beam}, {len(self.labels)} labels,"
             f" tags {', '.join(self.columns)} {'own' if self.taggers else 'given'})"
         )
-
-
-#: The fields of a certificate that are saved.
-_CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
 
 
 def load_parser(path: str | os.PathLike[str]) -> ParserModel:
