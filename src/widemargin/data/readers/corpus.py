@@ -386,6 +386,8 @@ def _lengths(name: str, column: Sequence[Sequence[str]]) -> list[int]:
                 f"sentence {i + 1}: its {name}s are one string, {sentence[:20]!r}; give a list of"
                 " strings, such as split() returns"
             )
+        if not hasattr(sentence, "__len__"):
+            raise DataError(f"sentence {i + 1}: its {name}s are {sentence!r:.40}, not a list")
     return list(map(len, column))
 
 
