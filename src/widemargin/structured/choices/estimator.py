@@ -72,13 +72,11 @@ class ChoiceEstimator(SentenceEstimator[Model]):
         return ChoiceSettings(self.C, self.bits, stops, _LEAST)
 
 
-def names_of(called: str, columns: str | Sequence[str]) -> tuple[str, ...]:
-    """The column names in a parameter, which may be a single name."""
-    names = columns if isinstance(columns, (list, tuple)) else (columns,)
-    if (
-        not names
-        or not all(isinstance(name, str) and name for name in names)
-        or len(set(names)) < len(names)
-    ):
-        raise ValueError(f"{called}={columns!r:.60} must be a column or several different ones")
-    return tuple(names)
+def names_of(called: str, columns: str | Sequence[str], corpus: Corpus) -> tuple[str, ...]:
+    """The names of the columns in a parameter: one or several, each by its name or number."""
+    given = columns if isinstance(columns, (list, tuple)) else (columns,)
+    if given and all(isinstance(name, str) and name for name in given):
+        names = tuple(map(corpus.name_of, given))
+        if len(set(names)) == len(names):
+            return names
+    raise ValueError(f"{called}={columns!r:.60} must be a column or several different ones")

@@ -112,7 +112,8 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     def _learn(
         self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]
     ) -> MorphologizerModel:
-        columns, tags = names_of("columns", self.columns), names_of("tags", self.tags)
+        columns = names_of("columns", self.columns, corpus)
+        tags = names_of("tags", self.tags, corpus)
         labels, right = code_labels(_labels(corpus, columns))
         if len(labels) == 1 and set(labels[0].split(BETWEEN)) == {"_"}:
             raise DataError(
