@@ -14,7 +14,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.choices.chooser import Chooser, code_labels
-from widemargin.structured.choices.estimator import ChoiceEstimator, names_of
+from widemargin.structured.choices.estimator import ChoiceEstimator, find_columns
 from widemargin.structured.lemmas.model import LemmatizerModel, corpus_of_types
 from widemargin.structured.lemmas.scripts import script_of
 from widemargin.structured.sentences import corpus_of
@@ -93,7 +93,7 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
         self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]
     ) -> LemmatizerModel:
         lemmas = corpus.column("lemma")
-        tags = names_of("tags", self.tags, corpus)
+        (tags,) = find_columns(corpus, tags=self.tags)
         known = _types(corpus, tags, lemmas)
         scripts, right = code_labels([script_of(word, lemma) for (word, *_), lemma in known])
         types = corpus_of_types([one for one, _ in known], tags)
