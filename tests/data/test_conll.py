@@ -96,6 +96,30 @@ def test_columns_of_conllu_have_the_numbers_of_the_format():
         corpus.column(11)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        (["1-3", "1", "2"], ":1: the range 1-3 ends after the last token of the sentence"),
+        (["5-6", "1", "2"], ":1: the range 5-6 does not stand before token 5, its first"),
+        (["1", "1-2", "2"], ":2: the range 1-2 does not stand before token 1"),
+        (["1-2", "1", "2-3", "2", "3"], ":3: the range 2-3 does not stand before token 2"),
+        (["1", "2-3"], ":2: the range 2-3 does not stand before token 2"),
+        (["1", "2-3", "", "1"], ":2: the range 2-3 does not stand before token 2"),
+        (["1", "2-3", "2", "", "1"], ":2: the range 2-3 ends after the last token"),
+    ],
+)
+def test_ranges_are_in_their_places(numbers, message):
+    lines = [number and "\t".join([number, "a", *"_" * 8]) for number in numbers]
+    with pytest.raises(DataError, match=message):
+        read("\n".join([*lines, "", ""]), format="conllu")
+
+
+def test_ranges_one_after_another():
+    numbers = ["1-2", "1", "2", "2.1", "3-4", "3", "4", "", "0.1", "1-1", "1"]
+    lines = [number and "\t".join([number, "a", *"_" * 8]) for number in numbers]
+    assert read("\n".join([*lines, "", ""]), format="conllu").tokens == 5
+
+
 def test_documents_and_hashes():
     corpus = read(NER.replace("# # NN B-NP", "# # I-NP O"))
     assert corpus.sentences() == [["EU", "rejects"], ["#"]]

@@ -208,6 +208,23 @@ def test_a_time_limit_is_kept_and_something_is_learned() -> None:
     assert len(model.history) == 1
 
 
+def test_columns_may_be_given_by_number(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    row = "1\tdogs\tdog\tNOUN\t_\tNumber=Plur\t0\troot\t_\t_\n\n"
+    path = tmp_path / "t.conllu"
+    path.write_text(row * 3)
+    morphologizer = Morphologizer(columns="6", tags="4", random_state=0).fit(path)
+    assert (morphologizer.model_.columns, morphologizer.model_.tags) == (("feats",), ("upos",))
+    lemmatizer = Lemmatizer(tags=["4", "feats"], random_state=0).fit(path)
+    assert lemmatizer.model_.tags == ("upos", "feats")
+    with pytest.raises(ValueError, match="several different ones"):
+        Lemmatizer(tags=["4", "upos"]).fit(path)
+    morphologizer.save(tmp_path / "m.wm")
+    assert run("tag", tmp_path / "m.wm", path).stdout == row * 3
+    run("train", "--learner", "tagger", path, "--column", "4", "--model", tmp_path / "t.wm")
+    told = run("tag", tmp_path / "t.wm", path, "--column", "5").stdout
+    assert told == row.replace("NOUN\t_", "NOUN\tNOUN") * 3
+
+
 def test_the_shell_trains_both_and_fills_columns(tmp_path) -> None:  # type: ignore[no-untyped-def]
     lines = []
     columns = sentences()

@@ -531,6 +531,11 @@ def test_spans_are_converted_back_whatever_the_constraints(constraints, scheme, 
     assert load_tagger(tmp_path / "t.wm").predict(words) == tags
 
 
+def test_tags_that_are_missing_are_named():
+    with pytest.raises(DataError, match="sentence 2: its tags are None, not a list"):
+        Tagger(bits=10).fit([["a"], ["b"]], [["A"], None])
+
+
 def test_spans_of_single_tokens_have_the_templates_of_spans():
     words = {"word": [["in", "Rome"], ["by", "Bonn"]], "pos": [["P", "N"], ["P", "N"]]}
     tagger = Tagger(bits=10, epochs=1, random_state=0).fit(words, [["O", "B-LOC"]] * 2)

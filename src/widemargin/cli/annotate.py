@@ -33,6 +33,8 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
     threads = thread_count(given["threads"] or -1)
     codes = model.codes(corpus, threads)
     column = given["column"] or model.column
+    if given["column"] and column.lstrip("-").isdecimal():
+        column = corpus.name_of(column)
     if corpus.format == "conll" and column not in corpus.names:
         column = "predicted"  # one more column
     cells = {column: model.shown(codes, corpus.starts)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -53,6 +54,15 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
         found = called.get(str(learner), f"a {learner!s:.50}")
         raise ModelFileError(f"{path}: is not {called[kind.learner]} but {found}")
     return restore(path, arrays, about, kind.of)
+
+
+def pack_certificate(
+    certificate: RunCertificate | None, kept: Sequence[str]
+) -> dict[str, Any] | None:
+    """The fields of a certificate that a file keeps, for its description."""
+    if certificate is None:
+        return None
+    return {name: getattr(certificate, name) for name in kept}
 
 
 def certificate_of(found: dict[str, Any] | None) -> RunCertificate | None:

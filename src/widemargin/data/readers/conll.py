@@ -316,10 +316,12 @@ def _parse_conllu(text: str, source: str) -> Corpus:
     cells = lines.cells(rows, "\t", len(_ALL_CONLLU), "CoNLL-U has")
     numbers = cells.column(0)
     words = [number.isdecimal() for number in numbers]
+    ranges: list[tuple[int, str]] = []
     if not all(words):
         for row, number, word in zip(rows.tolist(), numbers, words, strict=True):
             if not word:
                 _check_special(lines, row, number)
+                ranges += [(row, number)] * ("-" in number)
         chosen = np.array(words)
         rows, cells = rows[chosen], cells._replace(edges=cells.edges[chosen])
         numbers = list(compress(numbers, words))
@@ -330,6 +332,7 @@ def _parse_conllu(text: str, source: str) -> Corpus:
     if numbers != expected:
         at = next(i for i, number in enumerate(numbers) if number != expected[i])
         lines.fail(rows[at], f"the token number is {numbers[at]}, expected {expected[at]}")
+    _check_ranges(lines, rows, place, ranges)
     return corpus
 
 
@@ -340,6 +343,23 @@ def _check_special(lines: _CorpusLines, row: int, number: str) -> None:
     first, _, last = number.partition("-")
     if last and int(last) < int(first):
         lines.fail(row, f"the range {number} ends before it begins")
+
+
+def _check_ranges(
+    lines: _CorpusLines, rows: np.ndarray, place: np.ndarray, ranges: Sequence[tuple[int, str]]
+) -> None:
+    """Check that every range stands before its first token, and that its sentence has its last."""
+    sentence, open_until = np.cumsum(lines.blank), (-1, 0)
+    for row, number in ranges:
+        first, last = map(int, number.split("-"))
+        at, here = int(np.searchsorted(rows, row)), int(sentence[row])
+        same = at < len(rows) and sentence[rows[at]] == here
+        if not same or place[at] != first or open_until >= (here, first):
+            lines.fail(row, f"the range {number} does not stand before token {first}, its first")
+        end = at + last - first
+        if end >= len(rows) or sentence[rows[end]] != here:
+            lines.fail(row, f"the range {number} ends after the last token of the sentence")
+        open_until = (here, last)
 
 
 def _parse_text(text: str, source: str) -> Corpus:

@@ -203,9 +203,11 @@ class Corpus:
 
     def sentences(self, column: str | int | None = None) -> list[list[str]]:
         """A column as one list per sentence; by default the words."""
-        cells = self.words if column is None else self.column(column)
-        starts = self.starts.tolist()
-        return [cells[a:b] for a, b in pairwise(starts)]
+        return self.by_sentence(self.words if column is None else self.column(column))
+
+    def by_sentence(self, each: Any) -> list[Any]:
+        """A list or an array with an entry for every token, cut into one per sentence."""
+        return [each[a:b] for a, b in pairwise(self.starts.tolist())]
 
     def where(self, token: int) -> str:
         """The file and line of a token for an error message; its sentence if there is no file."""
@@ -269,6 +271,13 @@ class Corpus:
         if len(cells) != self.tokens:
             raise DataError(f"column {name!r}: {len(cells)} cells for {self.tokens} tokens")
         return replace(self, columns=Columns.of(self.columns).replaced(name, list(cells)))
+
+    def with_columns(self, columns: Mapping[str, Sequence[str]]) -> Corpus:
+        """A corpus with several columns added or replaced."""
+        corpus = self
+        for name, cells in columns.items():
+            corpus = corpus.with_column(name, cells)
+        return corpus
 
     def __repr__(self) -> str:
         return f"Corpus({len(self)} sentences, {self.tokens} tokens: {', '.join(self.names)})"
@@ -378,6 +387,8 @@ def _lengths(name: str, column: Sequence[Sequence[str]]) -> list[int]:
                 f"sentence {i + 1}: its {name}s are one string, {sentence[:20]!r}; give a list of"
                 " strings, such as split() returns"
             )
+        if not hasattr(sentence, "__len__"):
+            raise DataError(f"sentence {i + 1}: its {name}s are {sentence!r:.40}, not a list")
     return list(map(len, column))
 
 

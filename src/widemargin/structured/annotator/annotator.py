@@ -163,7 +163,7 @@ class Annotator(CertifiedEstimator[AnnotatorModel]):
         lemmas = self._learn_lemmas(corpus, seeds, plan)
         partial = AnnotatorModel(tokens, tagger, morphology, lemmas, None)  # type: ignore[arg-type]
         if held_out is not None:
-            held_out = _with_columns(held_out, partial.tag(held_out)[0])
+            held_out = held_out.with_columns(partial.tag(held_out)[0])
         trees = self._learn_trees(tagged, held_out, seeds, plan)
         return replace(partial, parser=trees, params=self._plain_params())
 
@@ -262,12 +262,6 @@ def check_annotated(corpus: Corpus) -> None:
     check_treebank(corpus)
 
 
-def _with_columns(corpus: Corpus, columns: dict[str, list[str]]) -> Corpus:
-    for name, cells in columns.items():
-        corpus = corpus.with_column(name, cells)
-    return corpus
-
-
 def _jackknifed(
     corpora: tuple[Corpus, Corpus],
     parts: int,
@@ -281,13 +275,13 @@ def _jackknifed(
     """
     learned, asked = corpora
     if not parts:
-        return _with_columns(asked, answer(whole, asked))
+        return asked.with_columns(answer(whole, asked))
     found: dict[str, list[str]] = {}
     for fold in consecutive_folds(len(learned), parts):
         model = fit(learned[fold.train])
         for name, cells in answer(model, asked[fold.test]).items():
             found.setdefault(name, []).extend(cells)
-    return _with_columns(asked, found)
+    return asked.with_columns(found)
 
 
 def _tags_of_trees(corpus: Corpus) -> tuple[str, ...]:

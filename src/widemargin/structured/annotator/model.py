@@ -176,9 +176,7 @@ class AnnotatorModel(SentenceModel):
             Existing columns are replaced.
         """
         corpus = corpus_of(sentences, beside=())
-        for name, cells in self.columns(corpus, n_jobs).items():
-            corpus = corpus.with_column(name, cells)
-        return corpus
+        return corpus.with_columns(self.columns(corpus, n_jobs))
 
     def stream(
         self, texts: Iterable[str], input: str = "text", n_jobs: int | None = None

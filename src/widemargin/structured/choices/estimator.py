@@ -72,13 +72,26 @@ class ChoiceEstimator(SentenceEstimator[Model]):
         return ChoiceSettings(self.C, self.bits, stops, _LEAST)
 
 
-def names_of(called: str, columns: str | Sequence[str]) -> tuple[str, ...]:
-    """The column names in a parameter, which may be a single name."""
-    names = columns if isinstance(columns, (list, tuple)) else (columns,)
+def find_columns(corpus: Corpus, **given: str | Sequence[str]) -> list[tuple[str, ...]]:
+    """The names of the columns in each parameter: one or several, by their names or numbers."""
+    for called, columns in given.items():
+        _check_names(called, columns, _listed(columns))
+    found = [tuple(map(corpus.name_of, _listed(columns))) for columns in given.values()]
+    for (called, columns), names in zip(given.items(), found, strict=True):
+        _check_names(called, columns, names)
+    return found
+
+
+def _listed(columns: Any) -> Sequence[Any]:
+    """The columns in a parameter, which may be a single one."""
+    return columns if isinstance(columns, (list, tuple)) else (columns,)
+
+
+def _check_names(called: str, columns: Any, names: Sequence[Any]) -> None:
+    """Raise an error unless a parameter has at least one name, and none twice."""
     if (
         not names
         or not all(isinstance(name, str) and name for name in names)
         or len(set(names)) < len(names)
     ):
         raise ValueError(f"{called}={columns!r:.60} must be a column or several different ones")
-    return tuple(names)

@@ -14,7 +14,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.choices.chooser import Chooser, code_labels
-from widemargin.structured.choices.estimator import ChoiceEstimator, names_of
+from widemargin.structured.choices.estimator import ChoiceEstimator, find_columns
 from widemargin.structured.lemmas.model import LemmatizerModel, corpus_of_types
 from widemargin.structured.lemmas.scripts import script_of
 from widemargin.structured.sentences import corpus_of
@@ -92,8 +92,9 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
     def _learn(
         self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]
     ) -> LemmatizerModel:
-        tags = names_of("tags", self.tags)
-        known = _types(corpus, tags)
+        lemmas = corpus.column("lemma")
+        (tags,) = find_columns(corpus, tags=self.tags)
+        known = _types(corpus, tags, lemmas)
         scripts, right = code_labels([script_of(word, lemma) for (word, *_), lemma in known])
         types = corpus_of_types([one for one, _ in known], tags)
         chooser = Chooser(
@@ -129,9 +130,11 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
         return share_right(self._fitted.flat_lemmas(corpus), corpus.column("lemma"))
 
 
-def _types(corpus: Corpus, tags: Sequence[str]) -> list[tuple[tuple[str, ...], str]]:
+def _types(
+    corpus: Corpus, tags: Sequence[str], lemmas: Sequence[str]
+) -> list[tuple[tuple[str, ...], str]]:
     """Distinct words with their tags, and the most common lemma of each."""
-    counts = _count(corpus, tags, corpus.column("lemma"))
+    counts = _count(corpus, tags, lemmas)
     if not counts:
         raise DataError(
             f"{corpus.source}: the column 'lemma' is '_' everywhere, so there is nothing to learn"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -93,8 +92,7 @@ class LemmatizerModel(ChoiceModel):
             The columns must include the tags.
         """
         corpus = corpus_of(sentences, beside=self.tags)
-        flat = self.flat_lemmas(corpus)
-        return TagLists(flat[a:b] for a, b in pairwise(corpus.starts.tolist()))
+        return TagLists(corpus.by_sentence(self.flat_lemmas(corpus)))
 
     def lemma(self, word: str, *tags: str) -> str:
         """The lemma of one word with its tags, in the order of `tags`."""

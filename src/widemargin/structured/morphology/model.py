@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -71,9 +70,8 @@ class MorphologizerModel(ChoiceModel):
             The columns must include the tags.
         """
         corpus = corpus_of(sentences, beside=self.tags)
-        edges = list(pairwise(corpus.starts.tolist()))
         return {
-            name: TagLists(cells[a:b] for a, b in edges)
+            name: TagLists(corpus.by_sentence(cells))
             for name, cells in self.flat_columns(corpus).items()
         }
 

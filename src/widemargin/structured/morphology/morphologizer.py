@@ -13,7 +13,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.choices.chooser import Chooser, code_labels
-from widemargin.structured.choices.estimator import ChoiceEstimator, names_of
+from widemargin.structured.choices.estimator import ChoiceEstimator, find_columns
 from widemargin.structured.morphology.model import BETWEEN, MorphologizerModel
 from widemargin.structured.sentences import corpus_of
 from widemargin.structured.tagger.model import share_right
@@ -112,7 +112,7 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
     def _learn(
         self, corpus: Corpus, held_out: Corpus | None, learn: Callable[..., Chooser]
     ) -> MorphologizerModel:
-        columns, tags = names_of("columns", self.columns), names_of("tags", self.tags)
+        columns, tags = find_columns(corpus, columns=self.columns, tags=self.tags)
         labels, right = code_labels(_labels(corpus, columns))
         if len(labels) == 1 and set(labels[0].split(BETWEEN)) == {"_"}:
             raise DataError(

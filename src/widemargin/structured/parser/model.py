@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -44,6 +43,7 @@ from widemargin.structured.saved import (
     SentenceModel,
     certificate_of,
     join_parts,
+    pack_certificate,
     read_model,
 )
 from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
@@ -59,6 +59,9 @@ from widemargin.structured.tagger.model import TaggerModel
 from widemargin.threads import run_all, split, thread_count
 from widemargin.training.checkpoints import without_prefix
 from widemargin.training.history import History
+
+#: The fields of a certificate that are saved.
+_CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
 
 
 class Tree(NamedTuple):
@@ -244,7 +247,7 @@ class ParserModel(SentenceModel):
         one = bool(tags) or is_one_sentence(sentences)
         corpus = self._corpus_of_one(sentences, tags) if one else self._corpus_of(sentences)
         flat = self.flat_margins(corpus, n_jobs)
-        return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+        return flat if one else corpus.by_sentence(flat)
 
     def flat_margins(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
         """The margins of all words of a corpus, in one array."""
@@ -346,9 +349,7 @@ class ParserModel(SentenceModel):
         corpus = self._corpus_of(sentences)
         trees = self.predict(corpus, n_jobs)
         found = {"head": list(map(str, trees.heads.tolist())), "deprel": trees.labels}
-        for name, cells in {**(trees.tags if self.taggers else {}), **found}.items():
-            corpus = corpus.with_column(name, cells)
-        return corpus
+        return corpus.with_columns({**(trees.tags if self.taggers else {}), **found})
 
     def attachment(self, sentences: Any, subtypes: bool = False) -> Attachment:
         """UAS and LAS on sentences with trees, see `measure_trees`."""
@@ -418,9 +419,7 @@ class ParserModel(SentenceModel):
             "taggers": list(taggers.values()),
             "params": pack_params(self.params),
             "history": self.history.to_dict(),
-            "certificate": None
-            if self.certificate is None
-            else {name: getattr(self.certificate, name) for name in _CERTIFIED},
+            "certificate": pack_certificate(self.certificate, _CERTIFIED),
         }
         return {**arrays, **own}, about
 
@@ -465,10 +464,6 @@ class ParserModel(SentenceModel):
             f"ParserModel({self.system}, beam {self.beam}, {len(self.labels)} labels,"
             f" tags {', '.join(self.columns)} {'own' if self.taggers else 'given'})"
         )
-
-
-#: The fields of a certificate that are saved.
-_CERTIFIED = ("mistakes", "epochs", "no_bound", "n")
 
 
 def load_parser(path: str | os.PathLike[str]) -> ParserModel:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.encode.templates import Templates
 from widemargin.data.rows import frozen
 from widemargin.loops.sequences.tagging import Lexicon
@@ -21,7 +20,7 @@ from widemargin.modelfile import (
     unpack_strings,
 )
 from widemargin.parameters import check_choice, check_counts, check_kinds, check_positive
-from widemargin.structured.saved import certificate_of
+from widemargin.structured.saved import certificate_of, pack_certificate
 from widemargin.structured.spans import SCHEMES
 from widemargin.structured.sparse_rows import (
     pack_flags,
@@ -36,6 +35,8 @@ from widemargin.training.history import History
 
 #: Files with wider beams are rejected: their states would fill the memory.
 _WIDEST = 1 << 16
+#: The fields of a certificate that are saved.
+_CERTIFIED = ("mistakes", "epochs", "no_bound", "n", "R", "margin", "bound")
 
 
 def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -80,7 +81,7 @@ def pack_tagger(model: Any, names: bool = True) -> tuple[dict[str, np.ndarray], 
         "names": named,
         "params": pack_params(model.params),
         "history": model.history.to_dict(),
-        "certificate": _certificate_numbers(model.certificate),
+        "certificate": pack_certificate(model.certificate, _CERTIFIED),
     }
     return arrays, about
 
@@ -229,10 +230,3 @@ def _unpack_index(arrays: dict[str, np.ndarray], size: int) -> tuple[np.ndarray,
     else:
         rows[taken] = np.arange(1, np.count_nonzero(taken) + 1)
     return keys, rows
-
-
-def _certificate_numbers(certificate: RunCertificate | None) -> dict[str, Any] | None:
-    if certificate is None:
-        return None
-    kept = ("mistakes", "epochs", "no_bound", "n", "R", "margin", "bound")
-    return {name: getattr(certificate, name) for name in kept}

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -307,7 +306,7 @@ class TaggerModel(SentenceModel):
             except DataError:
                 corpus.check_cells()
                 raise
-            return TagLists(flat[a:b] for a, b in pairwise(corpus.starts.tolist()))
+            return TagLists(corpus.by_sentence(flat))
 
     def score(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
         """The share of tokens tagged correctly; tags as in `Tagger.fit`."""
@@ -352,7 +351,7 @@ class TaggerModel(SentenceModel):
         """
         corpus, one = one_or_many(sentences, columns, self.templates.columns.inputs, self.numbers)
         flat = self.flat_margins(corpus, n_jobs)
-        return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+        return flat if one else corpus.by_sentence(flat)
 
     def flat_margins(self, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
         """The margins of all tokens of a corpus, in one array."""
@@ -400,7 +399,7 @@ class TaggerModel(SentenceModel):
         """
         corpus, one = one_or_many(sentences, columns, self.templates.columns.inputs, self.numbers)
         flat = self.flat_marginals(corpus, temperature, n_jobs)
-        return flat if one else [flat[a:b] for a, b in pairwise(corpus.starts.tolist())]
+        return flat if one else corpus.by_sentence(flat)
 
     def calibrate(self, sentences: Any, tags: Any = None, column: str | int | None = None) -> float:
         """The temperature at which the marginals of the right tags are largest (least log loss).

@@ -108,10 +108,10 @@ class TokenizerModel(SentenceModel):
 
     def labels(self, text: str, n_jobs: int | None = None) -> Labelled:
         """The characters of a text, and their labels."""
-        characters, labels = self._labels(text, n_jobs)
-        if self.boundaries is not None:
-            labels = relabel(characters, labels, self.cuts(text, n_jobs))
-        return Labelled(characters, labels)
+        found = self._labels(text, n_jobs)
+        if self.boundaries is None:
+            return found
+        return Labelled(found.characters, relabel(*found, self._cut(text, found, n_jobs)[0]))
 
     def _labels(self, text: str, n_jobs: int | None, lines: bool = False) -> Labelled:
         """The characters of a text, and the labels that the cutter gives them."""
@@ -131,11 +131,13 @@ class TokenizerModel(SentenceModel):
 
     def cuts(self, text: str, n_jobs: int | None = None, lines: bool = False) -> Cuts:
         """Where the tokens and sentences of a text are; with `lines`, a line is a sentence."""
-        return self._cut(text, n_jobs, lines)[0]
+        return self._cut(text, self._labels(text, n_jobs, lines), n_jobs, lines)[0]
 
-    def _cut(self, text: str, n_jobs: int | None, lines: bool) -> tuple[Cuts, list[str]]:
+    def _cut(
+        self, text: str, labelled: Labelled, n_jobs: int | None, lines: bool = False
+    ) -> tuple[Cuts, list[str]]:
         """Where the tokens and sentences of a text are, and the tokens."""
-        found = cut(*self._labels(text, n_jobs, lines), lines or self.boundaries is not None)
+        found = cut(*labelled, lines or self.boundaries is not None)
         forms = forms_of(text, found)
         if not lines and self.boundaries is not None:
             found = end_sentences(self.boundaries, found, forms, n_jobs)
@@ -143,7 +145,7 @@ class TokenizerModel(SentenceModel):
 
     def find_words(self, text: str, n_jobs: int | None = None, lines: bool = False) -> FoundWords:
         """The words of a text by token; with `lines`, a line is a sentence."""
-        found, forms = self._cut(text, n_jobs, lines)
+        found, forms = self._cut(text, self._labels(text, n_jobs, lines), n_jobs, lines)
         return FoundWords(found, *self._words(forms, found.starts, n_jobs))
 
     def paragraphs(self, text: str, n_jobs: int | None = None) -> list[Paragraph]:

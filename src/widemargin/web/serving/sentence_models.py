@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -147,10 +146,6 @@ def _check_unicode(cells: list[str], where: str) -> None:
         raise DataError(f"{SOURCE}: {where}a word has half of a surrogate pair") from None
 
 
-def _by_sentence(cells: list[Any], starts: np.ndarray) -> list[list[Any]]:
-    return [cells[a:b] for a, b in pairwise(starts.tolist())]
-
-
 class TaggerPredictor(SentenceModel):
     """A tagger."""
 
@@ -172,13 +167,13 @@ class TaggerPredictor(SentenceModel):
         found: list[dict[str, Any]] = [{"tags": tags} for tags in self.model.predict(corpus)]
         if want.scores:
             margins = [finite(margin) for margin in self.model.flat_margins(corpus).tolist()]
-            for one, some in zip(found, _by_sentence(margins, corpus.starts), strict=True):
+            for one, some in zip(found, corpus.by_sentence(margins), strict=True):
                 one["margins"] = some
         if want.proba:
             likely = self.model.flat_marginals(corpus)
             codes = self.model.codes(corpus)
             best = likely[np.arange(len(codes)), self.model.shown_places[codes]].tolist()
-            for one, some in zip(found, _by_sentence(best, corpus.starts), strict=True):
+            for one, some in zip(found, corpus.by_sentence(best), strict=True):
                 one["probabilities"] = some
         return [plain_json(one) for one in found]
 
@@ -217,8 +212,8 @@ class ParserPredictor(SentenceModel):
         columns: dict[str, list[Any]] = {"heads": trees.heads.tolist(), "labels": trees.labels}
         if want.scores:
             columns["margins"] = [finite(one) for one in self.model.flat_margins(corpus).tolist()]
-        parts = {name: _by_sentence(cells, corpus.starts) for name, cells in columns.items()}
-        tags = {name: _by_sentence(cells, corpus.starts) for name, cells in trees.tags.items()}
+        parts = {name: corpus.by_sentence(cells) for name, cells in columns.items()}
+        tags = {name: corpus.by_sentence(cells) for name, cells in trees.tags.items()}
         return [
             plain_json(
                 {
