@@ -88,10 +88,7 @@ GROUPS = (
 #: What `train` adds to the help of options that other commands have, too.
 _MORE = {
     "kernel": ["(default: rbf)"],
-    "columns": [
-        "Taggers: the column of the tags. Morphologizers: the columns to predict (default: xpos and"
-        " feats)."
-    ],
+    "columns": ["Taggers: the column of the tags. Morphologizers: those to predict."],
     "bits": [
         "Taggers: default 18, parsers: 20, or fewer if the corpus is small; lemmatizers: 20;"
         " morphologizers: 21."
