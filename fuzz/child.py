@@ -14,6 +14,7 @@ import threading
 import types
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -75,7 +76,7 @@ def reached_lines(target: Target, folders: list[str]) -> dict[str, Any]:
     function = target.function()
     for seed in target.seeds:
         function(seed)
-    modules = [sys.modules[f"widemargin.{name}"] for name in target.modules]
+    modules = [import_module(f"widemargin.{name}") for name in target.modules]
     sources = [str(module.__file__) for module in modules]
     reached.update({source: set() for source in sources})
     threading.settrace(trace)
