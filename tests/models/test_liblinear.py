@@ -1,5 +1,7 @@
 """Models go to LIBLINEAR and back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -130,6 +132,10 @@ WHOLE = liblinear("L2R_LR", [1, 2], [[1.0], [2.0], [3.0]], 1)
         (WHOLE[:-3] + "x \n", "not a LIBLINEAR model (could not convert string to float: 'x')"),
         (WHOLE[:-3] + "nan \n", "has weights that are not finite numbers"),
         (WHOLE[:-3] + "-inf \n", "has weights that are not finite numbers"),
+        (liblinear("S", [1, 2, 3], [[1, 2, 3], [0, 1e308, -2]], 2),
+         "has weights that are too large for a float"),
+        (liblinear("MCSVM_CS", [1, 2], [[1e308, -1e308]], -1),
+         "has weights that are too large for a float"),
         (WHOLE.replace("L2R_LR", "L2R_L2LOSS_SVR"), "L2R_L2LOSS_SVR is not a classifier"),
         (WHOLE.replace("L2R_LR", "ONECLASS_SVM"), "ONECLASS_SVM is not a classifier"),
     ],
@@ -147,3 +153,11 @@ def test_a_model_of_liblinear_without_an_end_of_its_head(tmp_path):
     path.write_text("solver_type L2R_LR\n" + "x\n" * 100)
     with pytest.raises(ModelFileError, match=r"m:11: expected the line w of a LIBLINEAR model"):
         read_liblinear(path)
+
+
+def test_a_bias_that_one_number_cannot_hold_is_not_written(tmp_path):
+    path = tmp_path / "m"
+    path.write_text(liblinear("S", [1, 2, 3], [[1, 2, 3], [0, 1e300, -2]], 2))
+    model = replace(read_liblinear(path), bias=1e10)
+    with np.errstate(over="ignore"), pytest.raises(DataError, match="too large for a float"):
+        write_liblinear(model, path)

@@ -37,6 +37,8 @@ def write_liblinear(model: LinearModel, path: str | os.PathLike[str]) -> None:
     has_bias = bool(model.bias or model.threshold)
     if has_bias:
         weights = np.column_stack([weights, model.intercept])
+    if not np.all(np.isfinite(weights)):
+        raise DataError("the bias of this model, as one number, is too large for a float")
     # With a threshold in its bias, a logistic model would have other probabilities.
     logistic = model.rule == "logistic" and not model.threshold
     solver = _LOGISTIC if logistic else _OVR if binary else _JOINT
@@ -91,7 +93,12 @@ def read_liblinear(path: str | os.PathLike[str]) -> LinearModel:
         W = -W
     elif vectors > 1:
         W = W[np.argsort(labels)]
-        W = W[1:] - W[:1] if classes == 2 else W
+        with np.errstate(over="ignore"):
+            W = W[1:] - W[:1] if classes == 2 else W
+    with np.errstate(over="ignore"):
+        intercept = W[:, -1] * max(bias, 0.0)
+    if not (np.all(np.isfinite(W)) and np.all(np.isfinite(intercept))):
+        raise ModelFileError(f"{path}: has weights that are too large for a float")
     logistic = solver.endswith("LR")
     params = {"keep": "last"} if logistic else {"keep": "last", "rule": "margin"}
     return LinearModel(
