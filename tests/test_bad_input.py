@@ -78,7 +78,7 @@ def test_labels_that_are_no_classes(learner, labels, words):
         (np.empty((4, 0)), "0 feature"),
         (X[0], "2D|2 dim"),
         (np.ones((4, 2), complex), "[Cc]omplex"),
-        (np.array([["a", "b"]] * 4), "convert|numeric"),
+        (np.array([["a", "b"]] * 4), "holds strings, and .* takes numbers only"),
     ],
 )
 def test_rows_that_are_no_matrix(learner, rows, words):

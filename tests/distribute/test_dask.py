@@ -95,7 +95,7 @@ def test_what_does_not_distribute_is_refused(monkeypatch):
         Distributed(KernelSVM(), client=SerialEngine()).fit("nothing.svm")
     with pytest.raises(ValueError, match="keep='vote' logs every correction"):
         Distributed(Perceptron(keep="vote"), client=SerialEngine()).fit("nothing.svm")
-    with pytest.raises(DataError, match="takes files or Dask collections, found ndarray"):
+    with pytest.raises(DataError, match="found an object of type ndarray: what is in memory"):
         Distributed(Perceptron(), client=SerialEngine()).fit(np.eye(2), [0, 1])
     monkeypatch.setattr(clusters, "_PATIENCE", 0.5)
     with pytest.raises(ClusterError, match="no Dask scheduler answers at"):

@@ -139,7 +139,7 @@ def test_a_loaded_learner_goes_on_as_if_it_had_not_stopped(tmp_path):
     loaded = load(tmp_path / "m.wm").partial_fit(-X, y)
     with pytest.raises(DataError, match="only one class"):
         learner.fit(X, np.zeros(60))  # a call that fails changes nothing
-    with pytest.raises(DataError, match="found 60 examples, but 7 labels"):
+    with pytest.raises(DataError, match="there are 60 examples but 7 labels"):
         learner.fit(X, y, X_val=X, y_val=y[:7])
     learner.partial_fit(-X, y)
     np.testing.assert_array_equal(loaded.decision_function(X), learner.decision_function(X))

@@ -93,7 +93,7 @@ def test_texts(serve, folder):
 
 def test_texts_of_a_named_column(tmp_path):
     """The column of the training data comes first, whatever else an example has."""
-    from talking import Server
+    from http_client import Server
 
     from widemargin.web.serving.served import load_served
 

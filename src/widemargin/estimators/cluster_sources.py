@@ -13,7 +13,6 @@ from widemargin.data.encode.table import TableEncoder
 from widemargin.data.encode.text import TextEncoder
 from widemargin.data.readers.columns import TableOptions, listed
 from widemargin.data.readers.files import Files, ReadOptions
-from widemargin.data.readers.sources import are_paths
 from widemargin.data.readers.table_sources import in_memory
 from widemargin.data.reading import open_files
 from widemargin.distribute.dask_collections import (
@@ -75,11 +74,6 @@ def find_source(
 
 def _open(X: Any, y: Any, reading: dict[str, Any]) -> tuple[Files, Any]:
     """Open files as `read` does."""
-    if not are_paths(X):
-        raise DataError(
-            f"Distributed.fit takes files or Dask collections, found {type(X).__name__}: fit the"
-            " estimator itself, or make a Dask array or data frame of it"
-        )
     if y is not None:
         raise ValueError("the labels of files are in the files: y has no effect")
     rest = dict(reading)

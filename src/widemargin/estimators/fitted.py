@@ -8,16 +8,20 @@ from functools import cache
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d
 
 from widemargin.data.encode.labels import check_labels
+from widemargin.data.rows import Rows
 from widemargin.estimators.multilabel import is_multilabel, subset_accuracy
 from widemargin.evaluate.ranking import Choice, choose_threshold
 from widemargin.evaluate.thresholds import Aim, read_aim
 from widemargin.models.threshold import with_threshold
+from widemargin.online.state import State
 from widemargin.parameters import NamedParameters, make_generator, refuse_unknown
+from widemargin.training.checkpoints import as_text, digest_of
 from widemargin.training.history import History
 
 #: How to allow more time, by the reason why the training of an SVM stopped.
@@ -184,6 +188,25 @@ class FittedClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         if "_rng" in vars(other):
             other._rng = copy.deepcopy(other._rng)
         return other
+
+    def _task(self, *given: Any) -> dict[str, Any]:
+        """Describe the training, so that only a checkpoint of the same training is resumed.
+
+        Parameters
+        ----------
+        *given : Rows, sparse matrix, array, list, State or None
+            What it learns from and starts with.
+        """
+        parts: list[Any] = []
+        for one in given:
+            if isinstance(one, Rows):
+                parts += [part for part in one.stored if isinstance(part, np.ndarray)]
+            elif issparse(one):
+                parts += [one.data, one.indices, one.indptr]
+            elif one is not None:
+                parts.append(one.W if isinstance(one, State) else one)
+        params = as_text(self.get_params(deep=False))
+        return {"learner": [type(self).__name__, params], "examples": digest_of(*parts)}
 
     def _names_in(self) -> list[str] | None:
         """The names of the columns learned from, if they had names."""

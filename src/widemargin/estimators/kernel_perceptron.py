@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import departure_between
 from widemargin.data.encode.labels import codes_of, encode_labels, join_classes
-from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.estimators.validation import validate_labels
@@ -32,7 +30,7 @@ from widemargin.online.orders import Shuffle, generator_of
 from widemargin.online.rules import Eta
 from widemargin.parameters import changed, refuse_unused, settings_from
 from widemargin.separability.kernel_trainings import begin_kernel_run
-from widemargin.training.checkpoints import as_text, digest_of, open_checkpoints
+from widemargin.training.checkpoints import open_checkpoints
 from widemargin.training.progress import watched
 
 
@@ -273,19 +271,6 @@ class KernelPerceptron(KernelAnswers):
             feature_names=self._names_in(),
             generator_state=rng.bit_generator.state,
         )
-
-    def _task(self, X: Any, codes: np.ndarray, *more: Any) -> dict[str, Any]:
-        """Describe the training, so that only a checkpoint of the same training is resumed."""
-        params = as_text(self.get_params(deep=False))
-        parts = [codes]
-        for given in (X, *more):
-            if scipy.sparse.issparse(given):
-                parts += [given.data, given.indices, given.indptr]
-            elif isinstance(given, Rows):
-                parts += [part for part in given.stored if isinstance(part, np.ndarray)]
-            elif given is not None:
-                parts.append(given)
-        return {"learner": [type(self).__name__, params], "examples": digest_of(*parts)}
 
     def using(self, keep: str) -> Self:
         """Return the same learner with another `keep`: "last", "average" or "vote"."""

@@ -54,7 +54,7 @@ from widemargin.online.state import State
 from widemargin.parameters import changed, check_choice, refuse_unused, settings_from
 from widemargin.separability.linear_trainings import begin_run
 from widemargin.threads import thread_count
-from widemargin.training.checkpoints import as_text, digest_of, open_checkpoints
+from widemargin.training.checkpoints import open_checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 
@@ -162,7 +162,7 @@ class LinearLearner(LinearAnswers):
             warn_of_runs(settings, codes, classes)
         check_classes(classes)
         held_out = self._held_out(X_val, y_val, classes, rows.bias)
-        task = partial(self._task, rows, codes, sample_weight, held_out, state)
+        task = partial(self._task, rows, codes, sample_weight, *(held_out or ()), state)
         with (
             watched(self.progress, settings.epochs) as watch,
             open_checkpoints(checkpoint, task) as checkpoints,
@@ -433,21 +433,6 @@ class LinearLearner(LinearAnswers):
         rows = Rows.of(X_val, bias=bias)
         rows.check_finite()
         return HeldOut(rows, rows.everything, codes_of(y_val, classes))
-
-    def _task(
-        self,
-        rows: Rows,
-        codes: np.ndarray,
-        sample_weight: np.ndarray | None,
-        held_out: HeldOut | None,
-        start: State | None,
-    ) -> dict[str, Any]:
-        """Describe the training, so that only a checkpoint of the same training is resumed."""
-        params = as_text(self.get_params(deep=False))
-        asked = () if held_out is None else (*held_out.rows.stored, held_out.y)
-        parts = (*rows.stored, codes, sample_weight, *asked, None if start is None else start.W)
-        arrays = [part for part in parts if isinstance(part, np.ndarray)]
-        return {"learner": [type(self).__name__, params], "examples": digest_of(*arrays)}
 
     def _model(
         self,
