@@ -343,14 +343,14 @@ def pack_sparse(name: str, given: np.ndarray) -> dict[str, np.ndarray]:
     step = max(_ROWS, _CELLS // max(1, matrix.shape[1]))
     for first in range(0, len(matrix), step):
         block = np.ascontiguousarray(matrix[first : first + step])
-        bits = block.view(f"u{block.itemsize}")  # because of -0.0
-        most -= int(np.count_nonzero(bits))
+        there = block.view(f"u{block.itemsize}") != 0  # -0.0 is there, too
+        most -= int(np.count_nonzero(there))
         if most < 0:
             return {name: given}
-        row, column = np.nonzero(bits)
-        values.append(block[row, column])
-        columns.append(column.astype(kind))
-        sizes.append(np.bincount(row, minlength=len(block)))
+        places = np.flatnonzero(there)
+        values.append(block.ravel()[places])
+        columns.append((places % block.shape[1]).astype(kind))
+        sizes.append(np.count_nonzero(there, axis=1))
     if not values:
         return {name: given}
     return {

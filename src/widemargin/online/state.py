@@ -16,8 +16,9 @@ from widemargin.modelfile import check_places, check_shape, pack_sparse, unpack_
 from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import MistakeLog
 
-#: Number of weights processed at a time.
-_PART = 1 << 24
+#: Number of weights processed at a time; where nothing else is written, so few that they and what is
+#: computed from them stay in the cache.
+_PART, _CACHED_PART = 1 << 24, 1 << 15
 KEEPS = ("last", "average", "vote")
 
 
@@ -157,7 +158,7 @@ class State:
             return None
         squares = (
             np.square(self._last(part) - before[:, part], dtype=float).sum()
-            for part in _parts(self.W)
+            for part in _parts(self.W, _CACHED_PART)
         )
         return math.sqrt(sum(squares))
 
@@ -351,9 +352,9 @@ class State:
             self.log = self.log.relabelled(places, spread if binary else None)
 
 
-def _parts(W: np.ndarray) -> Iterator[slice]:
+def _parts(W: np.ndarray, most: int = _PART) -> Iterator[slice]:
     """Yield slices of the columns of weights, so that work on one of them takes little memory."""
-    width = max(1, _PART // max(1, len(W)))
+    width = max(1, most // max(1, len(W)))
     yield from (slice(first, first + width) for first in range(0, W.shape[1], width))
 
 
