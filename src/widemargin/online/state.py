@@ -16,8 +16,8 @@ from widemargin.modelfile import check_places, check_shape, pack_sparse, unpack_
 from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import MistakeLog
 
-#: Number of weights processed at a time; where nothing else is written, so few that they and what is
-#: computed from them stay in the cache.
+#: Number of weights processed at a time, so that this takes little memory; and where nothing is
+#: written, so that what is computed from them stays in the cache.
 _PART, _CACHED_PART = 1 << 24, 1 << 15
 KEEPS = ("last", "average", "vote")
 
