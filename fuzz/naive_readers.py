@@ -189,12 +189,18 @@ def conllu_sentences(text: str) -> list[list[list[str]]] | None:
         found = [line.split("\t") for line in lines]
         if any(len(cells) != 10 or "" in cells for cells in found):
             return None
-        ranges = [cells[0].split("-") for cells in found if special.fullmatch(cells[0])]
-        if any(len(ends) == 2 and int(ends[1]) < int(ends[0]) for ends in ranges):
-            return None
         tokens = [cells for cells in found if not special.fullmatch(cells[0])]
         if [cells[0] for cells in tokens] != [str(k + 1) for k in range(len(tokens))]:
             return None
+        begun, covered = 0, 0  # tokens so far, and the last one in a range
+        for number, *_ in found:
+            if special.fullmatch(number) and "-" in number:
+                first, last = map(int, number.split("-"))
+                if first != begun + 1 or first <= covered or not first <= last <= len(tokens):
+                    return None
+                covered = last
+            elif number == str(begun + 1):
+                begun += 1
         if tokens:
             sentences.append(tokens)
     return sentences
