@@ -107,6 +107,11 @@ def _read_only(x):
     return x
 
 
+def _shifted(x):
+    """The same array at an address that is not a multiple of its item size."""
+    return np.frombuffer(b"?" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape)
+
+
 X = np.arange(24.0).reshape(4, 6)
 
 
@@ -150,7 +155,11 @@ def test_kinds_have_the_names_of_numbas_types(value):
 
 
 @pytest.mark.parametrize(
-    "value", [1 << 63, "text", b"bytes", [1], {}, X.astype(complex), X.astype(">f8"), object()]
+    "value",
+    [
+        *(1 << 63, "text", b"bytes", [1], {}, object()),
+        *(X.astype(complex), X.astype(">f8"), _shifted(X)),
+    ],
 )
 def test_unusual_arguments_are_left_to_numba(value):
     with pytest.raises(UnusualError):

@@ -54,6 +54,8 @@ def _name_kind(value: Any) -> str:
     kind = type(value)
     if kind is np.ndarray:
         flags = value.flags
+        if not flags.aligned:
+            raise UnusualError("an array that is not aligned")
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         return _name_array(value.dtype, value.ndim, layout, flags.writeable)
     if kind is int and not _LEAST <= value <= _MOST:
