@@ -224,6 +224,13 @@ def test_plain_loops_are_kept_apart(warm):
     assert len(digest_folders(warm)) == 2
 
 
+def test_versions_of_python_have_their_own_code(monkeypatch):
+    here = Processor("x86-64", "+sse2")
+    first = compiling._digest(here)
+    monkeypatch.setattr(compiling, "_PYTHON", "cpython-314t")
+    assert compiling._digest(here) != first
+
+
 def test_code_for_other_types_is_not_believed(warm):
     """What two processes that save at once could leave behind."""
     other = PROGRAM.replace("3.0)", "3.0, np.float32)").replace("0.5])", "0.5], np.float32)")

@@ -35,6 +35,8 @@ from widemargin.loops.numba_pipelines import INNER, WHOLE, call_inside, keep_ins
 from widemargin.loops.processor import RELEASED, Processor, this_processor
 
 _RELEASE = cache_folders.RELEASE
+#: The version and build of Python, on whose C interface and objects machine code relies.
+_PYTHON = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
 #: The folder of the locks that let one process at a time compile a loop.
 LOCKS = "locks"
 #: The name of the lock that lets one process at a time save code in a folder.
@@ -45,6 +47,7 @@ def _digest(processor: Processor) -> str:
     """A digest of everything that the machine code depends on."""
     digest = cache_folders.digest_sources().copy()
     for fact in (
+        _PYTHON,
         numba.__version__,
         numpy.__version__,
         llvmlite.__version__,
