@@ -31,8 +31,6 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 #: microseconds here and 1.2 with numba, and more with more arrays: by then, as much time was lost
 #: as the import takes.
 PATIENCE = 100_000
-#: Flags of numpy arrays that are part of their type: C and Fortran order, writeable.
-_C, _F, _WRITEABLE = 0x1, 0x2, 0x400
 _PLAIN = {int: "int64", float: "float64", bool: "bool", type(None): "none"}
 
 
