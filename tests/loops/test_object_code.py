@@ -1,14 +1,17 @@
 """Machine code that is called without numba gives what numba's own call gives."""
 
+import os
 import platform
 import sys
 import threading
+import time
 from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
+from widemargin.loops import cached_loops
 from widemargin.loops.cached_loops import Loop, UnusualError, name_kinds, name_types
 from widemargin.loops.jit import OPTIONS
 from widemargin.loops.object_code import find_symbol, lay_out
@@ -100,6 +103,25 @@ def test_threads_may_call_it_at_once():
     for thread in threads:
         thread.join()
     assert len(set(found)) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="no process is forked here")
+def test_a_process_that_is_forked_while_a_thread_loads_a_loop_can_load_others():
+    begun = threading.Event()
+
+    def load():
+        with cached_loops._LOADING:
+            begun.set()
+            time.sleep(0.1)
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if not child:
+        os._exit(not cached_loops._LOADING.acquire(timeout=5.0))
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
 
 
 def _read_only(x):

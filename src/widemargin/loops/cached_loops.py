@@ -185,7 +185,15 @@ def _distinguish(values: Any, found: list[Any]) -> None:
             found.append(kind)
 
 
+#: Held while a loop is loaded, or numba imported; also by a fork, so that a new process never waits
+#: for a thread that it does not have.
 _LOADING = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_LOADING.acquire,
+        after_in_parent=_LOADING.release,
+        after_in_child=_LOADING.release,
+    )
 
 
 class Loop:
