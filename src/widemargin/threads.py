@@ -14,7 +14,9 @@ from numbers import Integral
 from typing import Any
 
 _HERE = threading.local()
-_POOLS: dict[Any, Any] = {}
+_POOLS: dict[Any, ThreadPoolExecutor] = {}
+if hasattr(os, "register_at_fork"):  # a forked process does not inherit the threads
+    os.register_at_fork(after_in_child=_POOLS.clear)
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -97,13 +99,9 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 def _kept(name: Any, threads: int) -> ThreadPoolExecutor:
     """The pool of this name, which is created once per process."""
-    if os.getpid() != _POOLS.get("process"):
-        _POOLS.clear()  # a forked process does not inherit the threads
-        _POOLS["process"] = os.getpid()
-    if name not in _POOLS:
-        _POOLS[name] = ThreadPoolExecutor(threads)
-    pool: ThreadPoolExecutor = _POOLS[name]
-    return pool
+    pool = _POOLS.get(name)
+    # Its threads start with its first work, so that one that comes second here costs nothing.
+    return _POOLS.setdefault(name, ThreadPoolExecutor(threads)) if pool is None else pool
 
 
 def split(n: int, threads: int, least: int = 1000) -> list[slice]:

@@ -1,6 +1,7 @@
 """The cache gives back every bit, or is refused."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from file_samples import each_file, loaded, prepared, trained
 from widemargin import DataError
 from widemargin.cli import training_data
 from widemargin.cli.trainer import Job
+from widemargin.data import cache
 from widemargin.data.cache import is_cache, read_cache, stamp, write_cache
+from widemargin.modelfile import check_layout, pack
 
 
 @each_file
@@ -64,6 +67,43 @@ def test_a_cache_is_of_files_of_this_size_and_time_read_this_way(tmp_path):
     os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert read_cache(path, stamp(files.paths, "options")) is None
     assert read_cache(path) is not None
+
+
+def test_a_cache_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path, monkeypatch):
+    files, encoding = prepared(tmp_path, "f.svm")
+    data, classes, encoder = loaded(files, encoding)
+    path, other = str(tmp_path / "f.wmc"), str(tmp_path / "other.wmc")
+    write_cache(path, data, classes, encoder)
+    write_cache(other, replace(data, codes=data.codes[::-1].copy()), classes, encoder)
+
+    def check_and_replace(*layout):
+        check_layout(*layout)
+        os.replace(other, path)
+
+    monkeypatch.setattr(cache, "check_layout", check_and_replace)
+    assert read_cache(path)[0].codes.tolist() == data.codes.tolist()
+    assert not os.path.exists(other)
+
+
+@each_file
+@pytest.mark.parametrize("old", [False, True])
+def test_arrays_of_a_cache_are_aligned(name, old, tmp_path, monkeypatch):
+    files, encoding = prepared(tmp_path, name)
+    data, classes, encoder = loaded(files, encoding)
+    data = replace(data, weights=np.ones(data.rows.n))
+    if old:  # the weights came last, behind bytes
+
+        def pack_as_before(arrays, about):
+            weights = arrays.pop("weights")
+            return pack({**arrays, "weights": weights}, about)
+
+        monkeypatch.setattr(cache, "pack", pack_as_before)
+    path = str(tmp_path / "f.wmc")
+    write_cache(path, data, classes, encoder)
+    again, _, restored = read_cache(path)
+    arrays = [*again.rows.stored[:-1], again.codes, again.lines, again.weights]
+    for array in [*arrays, *restored.arrays().values()]:
+        assert array.flags.aligned
 
 
 def test_a_cache_that_is_cut_or_is_none_is_refused(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from widemargin.data.rows import Rows
+from widemargin.data.rows import Rows, stacked
 
 
 @pytest.mark.parametrize("index", [np.int64, np.uint64, np.uint32])
@@ -62,3 +62,31 @@ def test_the_typical_value_is_nearest_to_the_median(count, dtype):
     values[0, 0] = np.nan
     assert Rows.of(values).typical_value() == 1.0
     assert Rows.of(np.zeros((3, 2))).typical_value() == 1.0
+
+
+def test_unused_room_at_the_end_of_a_matrix_belongs_to_no_row():
+    matrix = scipy.sparse.csr_matrix(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
+    roomy = matrix.copy()
+    roomy.data = np.append(roomy.data, [1e300, np.nan])
+    roomy.indices = np.append(roomy.indices, [7, -1]).astype(np.int32)
+    rows = Rows.of(roomy)
+    assert rows.stored_values == 3
+    rows.check_finite()
+    rows.check_scale()
+    twice = stacked([rows, rows])
+    assert np.array_equal(twice.to_matrix().toarray(), scipy.sparse.vstack([matrix] * 2).toarray())
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_arrays_that_are_not_aligned_are_copied(kind):
+    memory = np.arange(6, dtype=kind).tobytes()
+    shifted = np.frombuffer(b"?" + memory, np.uint8)[1:].view(kind).reshape(2, 3)
+    assert not shifted.flags.aligned
+    rows = Rows.of(shifted)
+    assert rows.stored.values.flags.aligned
+    assert np.array_equal(rows.stored.values, shifted)
+    matrix = scipy.sparse.csr_matrix((2, 3), dtype=kind)
+    matrix.indptr = np.array([0, 3, 6], np.int32)
+    matrix.data, matrix.indices = shifted.ravel(), np.array([0, 1, 2] * 2, np.int32)
+    assert not matrix.data.flags.aligned
+    assert all(part.flags.aligned for part in Rows.of(matrix).stored[:3])

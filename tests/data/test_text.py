@@ -325,7 +325,7 @@ def test_names_with_more_columns_than_places():
     table = NameTable(24, 100)
     fresh = Fresh(
         hashes=np.array([2 * 5, 2 * (5 + (1 << 22)), 2 * 5 + (1 << 31)], np.uint32),
-        names=np.frombuffer(b"abc", np.uint8).copy(),
+        names=np.frombuffer(b"abc" + bytes(16), np.uint8).copy(),  # copied in blocks of 16
         ends=np.arange(4, dtype=np.uint32),
         count=np.array([2]),
     )

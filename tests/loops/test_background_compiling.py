@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import sys
 import threading
 import time
@@ -75,6 +76,21 @@ def test_the_second_process_waits_for_the_lock(tmp_path):
     assert order == ["first", "second"]
     second.release()
     assert not is_locked(tmp_path, "loop")
+
+
+@linux_only
+def test_a_process_that_was_forked_meanwhile_does_not_keep_the_lock(tmp_path):
+    lock = CompileLock(tmp_path)
+    lock.acquire("loop")
+    child = os.fork()
+    if not child:
+        signal.pause()
+    try:
+        lock.release()
+        assert not is_locked(tmp_path, "loop")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 @linux_only

@@ -121,6 +121,18 @@ def test_without_a_good_image_numba_finds_its_own_files_and_makes_it_anew(warm, 
 
 @compiled_only
 @linux_only
+@pytest.mark.parametrize("damage", [b"", b"\xff\xfe\n", b"\0\n\0", b"a\nb\nc"])
+def test_a_damaged_record_of_the_folders_is_written_anew(warm, damage):
+    (record,) = (warm / "known").iterdir()
+    content = record.read_bytes()
+    record.write_bytes(damage)
+    assert run(warm, THROUGH_NUMBA) == (9.5, 1, [])
+    assert record.read_bytes() == content
+    assert run(warm, DIRECT) == (9.5, 1, [])
+
+
+@compiled_only
+@linux_only
 def test_every_loop_that_numba_keeps_has_an_image(warm):
     """If numba changes, this fails, and every start waits for its import."""
     kept = [file for file in warm.rglob("*.nbc") if file.parent.name.startswith("loops")]
@@ -210,6 +222,13 @@ def test_plain_loops_are_kept_apart(warm):
     assert run(warm, WIDEMARGIN_PLAIN_LOOPS=others) == (9.5, 0, [])
     assert run(warm, WIDEMARGIN_PLAIN_LOOPS=these) == (9.5, 1, [])
     assert len(digest_folders(warm)) == 2
+
+
+def test_versions_of_python_have_their_own_code(monkeypatch):
+    here = Processor("x86-64", "+sse2")
+    first = compiling._digest(here)
+    monkeypatch.setattr(compiling, "_PYTHON", "cpython-314t")
+    assert compiling._digest(here) != first
 
 
 def test_code_for_other_types_is_not_believed(warm):
@@ -444,6 +463,7 @@ def test_forgetting_old_versions_takes_nothing_else(tmp_path):
     (tmp_path / "known").mkdir()
     (tmp_path / "known" / "this").write_text(f"\n{current.name}")
     (tmp_path / "known" / "that").write_text(f"\n{old.name}")
+    (tmp_path / "known" / "damaged").write_bytes(b"\xff\xfe")
     forget_old_versions(current)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {current.name, alike.name, "documents", "file", "known"}

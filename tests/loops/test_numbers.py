@@ -64,6 +64,16 @@ def test_any_decimal_is_the_one_of_python(token):
             assert value.hex() == float(token).hex()
 
 
+def test_an_exponent_may_be_balanced_by_as_many_zeros():
+    for zeros in (400, 200_000, 1_000_000):
+        for power in (zeros, zeros + 1, 10 * zeros, 10 * zeros + 1):
+            token = f"0.{'0' * zeros}1e{power}"
+            state, value, stop = read_one(token)
+            assert stop == len(token)
+            assert state == (READ if power <= zeros + 1 else SLOW)
+            assert state == SLOW or value == float(token)
+
+
 @tries(150)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_any_double_comes_back_from_its_shortest_decimal(x):

@@ -1,14 +1,17 @@
 """Machine code that is called without numba gives what numba's own call gives."""
 
+import os
 import platform
 import sys
 import threading
+import time
 from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
+from widemargin.loops import cached_loops
 from widemargin.loops.cached_loops import Loop, UnusualError, name_kinds, name_types
 from widemargin.loops.jit import OPTIONS
 from widemargin.loops.object_code import find_symbol, lay_out
@@ -102,9 +105,33 @@ def test_threads_may_call_it_at_once():
     assert len(set(found)) == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="no process is forked here")
+def test_a_process_that_is_forked_while_a_thread_loads_a_loop_can_load_others():
+    begun = threading.Event()
+
+    def load():
+        with cached_loops._LOADING:
+            begun.set()
+            time.sleep(0.1)
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if not child:
+        os._exit(not cached_loops._LOADING.acquire(timeout=5.0))
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
+
+
 def _read_only(x):
     x.flags.writeable = False
     return x
+
+
+def _shifted(x):
+    """The same array at an address that is not a multiple of its item size."""
+    return np.frombuffer(b"?" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape)
 
 
 X = np.arange(24.0).reshape(4, 6)
@@ -150,7 +177,11 @@ def test_kinds_have_the_names_of_numbas_types(value):
 
 
 @pytest.mark.parametrize(
-    "value", [1 << 63, "text", b"bytes", [1], {}, X.astype(complex), X.astype(">f8"), object()]
+    "value",
+    [
+        *(1 << 63, "text", b"bytes", [1], {}, object()),
+        *(X.astype(complex), X.astype(">f8"), _shifted(X)),
+    ],
 )
 def test_unusual_arguments_are_left_to_numba(value):
     with pytest.raises(UnusualError):

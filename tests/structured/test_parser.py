@@ -409,6 +409,14 @@ def test_the_average_is_that_of_all_weights(corpus):
         assert np.allclose(training.weights.mean(), total / (n + 1), atol=1e-5)
 
 
+def test_empty_sentences_are_not_learned_from_whatever_the_margin():
+    words = {"word": [[], ["Run"], ["dogs", "bark"]], "upos": [[], ["VERB"], ["NOUN", "VERB"]]}
+    trees = {"head": [[], ["0"], ["2", "0"]], "deprel": [[], ["root"], ["nsubj", "root"]]}
+    corpus = Corpus.of({**words, **trees})
+    parser = Parser(beam=2, margin=np.inf, epochs=3, tags="upos", bits=8).fit(corpus)
+    assert parser.history_["updates"].tolist() == [2, 2, 2]
+
+
 def test_history_and_certificate(own, beam, graph):
     for parser in (own, beam, graph):
         assert len(parser.history_) == parser.certificate_.epochs

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -74,12 +74,15 @@ def write_cache(
         "encoder": {"kind": encoder.kind, **encoder.describe()},
         "sources": data.sources,
     }
-    write_file(path, pack(arrays, {"examples": json.dumps(about)}))
+    # The widest first, so that all are aligned.
+    ordered = dict(sorted(arrays.items(), key=lambda named: -named[1].itemsize))
+    write_file(path, pack(ordered, {"examples": json.dumps(about)}))
 
 
 def is_cache(path: str) -> bool:
     """Whether a file is a cache, of any format."""
-    return _header(path) is not None
+    with open(path, "rb") as file:
+        return _header(file) is not None
 
 
 def read_cache(
@@ -105,29 +108,31 @@ def read_cache(
         If the file is not a cache, is truncated or damaged, or has a newer format and `made_from`
         is not given.
     """
-    found = _header(path)
-    if found is None:
-        raise DataError(f"{path}: not a cache of examples, or cut short")
-    header, about, begins = found
-    if made_from is not None and (about["cache"], about["made_from"]) != (_FORMAT, made_from):
-        return None
-    if about["cache"] > _FORMAT:
-        raise DataError(f"{path}: {describe_newer(about['cache'], _FORMAT, about)}")
-    try:
-        return _restored(_mapped(path, header, begins), about)
-    except MISFITS as error:
-        raise DataError(f"{path}: is a damaged cache ({one_line(error)}); delete it") from None
+    with open(path, "rb") as file:  # once: another process may replace it meanwhile
+        found = _header(file)
+        if found is None:
+            raise DataError(f"{path}: not a cache of examples, or cut short")
+        header, about, begins = found
+        if made_from is not None and (about["cache"], about["made_from"]) != (_FORMAT, made_from):
+            return None
+        if about["cache"] > _FORMAT:
+            raise DataError(f"{path}: {describe_newer(about['cache'], _FORMAT, about)}")
+        try:
+            return _restored(_mapped(file, header, begins), about)
+        except MISFITS as error:
+            raise DataError(f"{path}: is a damaged cache ({one_line(error)}); delete it") from None
 
 
-def _mapped(path: str, header: dict[str, Any], begins: int) -> dict[str, np.ndarray]:
-    """The arrays of a cache, mapped into memory."""
+def _mapped(file: BinaryIO, header: dict[str, Any], begins: int) -> dict[str, np.ndarray]:
+    """The arrays of a cache, mapped into memory; copies of those that are not aligned there."""
     arrays = {}
     for name, spec in header.items():
         start, end = spec["data_offsets"]
         dtype = np.dtype(KINDS[spec["dtype"]])
         if end > start:
-            flat = np.memmap(path, dtype, "r", begins + start, ((end - start) // dtype.itemsize,))
-            arrays[name] = frozen(np.asarray(flat)).reshape(spec["shape"])
+            flat = np.memmap(file, dtype, "r", begins + start, ((end - start) // dtype.itemsize,))
+            array = np.asarray(flat).reshape(spec["shape"])
+            arrays[name] = frozen(array if array.flags.aligned else array.copy())
         else:
             arrays[name] = frozen(np.empty(spec["shape"], dtype))
     return arrays
@@ -175,19 +180,18 @@ def _check_rows(stored: Any, n: int, width: int) -> None:
     check_places("rows.indices", stored.indices[:used], width)
 
 
-def _header(path: str) -> tuple[dict[str, Any], dict[str, Any], int] | None:
+def _header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any], int] | None:
     """The header, metadata and data offset of a cache; None if the file is not a complete cache."""
-    length = os.stat(path).st_size
-    with open(path, "rb") as file:
-        try:
-            header, size = read_header(file, length, _LONGEST_HEADER)
-            about = json.loads(header.pop("__metadata__")["examples"])
-            form = about.get("cache")
-            if type(form) is not int or form < _FORMAT:
-                return None
-            check_layout(header, length - 8 - size)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    length = os.fstat(file.fileno()).st_size
+    try:
+        header, size = read_header(file, length, _LONGEST_HEADER)
+        about = json.loads(header.pop("__metadata__")["examples"])
+        form = about.get("cache")
+        if type(form) is not int or form < _FORMAT:
             return None
+        check_layout(header, length - 8 - size)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
     return header, about, 8 + size
 
 

@@ -80,16 +80,16 @@ class Rows:
         X = np.asarray(X)
         if X.ndim != 2:
             raise DataError(f"rows must form a matrix with 2 dimensions, found {X.ndim}")
-        values = np.ascontiguousarray(X, dtype=_float_type(X.dtype, dtype))
+        values = _plain(X, _float_type(X.dtype, dtype))
         return cls(Dense(frozen(values), float(bias)), *values.shape)
 
     @classmethod
     def _of_sparse(cls, X: Any, bias: float, dtype: Any) -> Rows:
         X = X.tocsr()
         n, width = X.shape
-        values = np.ascontiguousarray(X.data, dtype=_float_type(X.dtype, dtype))
-        starts = np.ascontiguousarray(X.indptr, dtype=np.int64)
-        indices = np.ascontiguousarray(X.indices)
+        values = _plain(X.data, _float_type(X.dtype, dtype))
+        starts = _plain(X.indptr, np.int64)
+        indices = _plain(X.indices)
         if indices.dtype not in (np.int32, np.int64):
             indices = indices.astype(np.int64)
         unsigned = indices.view(f"u{indices.itemsize}")
@@ -99,7 +99,8 @@ class Rows:
             raise DataError(f"sparse rows must start at 0 and end within {stored} stored values")
         if n and np.any(starts[1:] < starts[:-1]):
             raise DataError("sparse rows must not end before they start")
-        if starts[-1] and unsigned[: starts[-1]].max() >= width:
+        values, unsigned = values[: starts[-1]], unsigned[: starts[-1]]  # there may be unused room
+        if len(unsigned) and unsigned.max() >= width:
             raise DataError(f"a column index lies outside 0 ... {width - 1}")
         return cls(
             Sparse(frozen(values), frozen(unsigned), frozen(starts.view("u8")), float(bias)),
@@ -261,8 +262,6 @@ class Rows:
             return
         at = int(np.argmin(finite.ravel()))
         if self.is_sparse:
-            if at >= self.stored.starts[-1]:
-                return
             row = int(np.searchsorted(self.stored.starts, np.uint64(at), side="right")) - 1
             column = int(self.stored.indices[at])
         else:
@@ -407,6 +406,12 @@ def _float_type(found: np.dtype, at_least: Any) -> np.dtype:
         raise DataError(f"rows must hold real numbers, found {found}")
     kept = found if found in (np.float32, np.float64) else np.dtype(np.float64)
     return kept if at_least is None else np.promote_types(kept, at_least)
+
+
+def _plain(array: Any, dtype: Any = None) -> np.ndarray:
+    """The array in C order and aligned, as loops need it; it is copied only if it is not so."""
+    ordered = np.ascontiguousarray(array, dtype)
+    return ordered if ordered.flags.aligned else ordered.copy()
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -200,7 +200,7 @@ class Points:
         return taken
 
 
-def points_of(kernel: Kernel, X: Any, index: np.ndarray | None = None) -> Points:
+def points_of(kernel: Kernel, X: Any) -> Points:
     """Examples in the form that the kernel reads.
 
     Float32 values are kept where they are accurate enough. They are not where rows are far from the
@@ -212,10 +212,8 @@ def points_of(kernel: Kernel, X: Any, index: np.ndarray | None = None) -> Points
         What will be computed.
     X : array, scipy sparse matrix, Rows, or a sequence of objects for a function
         The examples; for "precomputed" the matrix of values, one row per example.
-    index : array of int, optional
-        See `Points`; 0, 1, 2, ... by default.
     """
-    index = np.arange(len_of(X)) if index is None else index
+    index = np.arange(len_of(X))
     if kernel.on_objects:
         return Points(len_of(X), None, _objects(X), index)
     rows = Rows.of(X, bias=0.0)

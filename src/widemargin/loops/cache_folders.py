@@ -203,9 +203,9 @@ def remember_folders(released: pathlib.Path | None, user: pathlib.Path, plain: b
     try:
         place = _remembered_at(plain)
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        content = f"{released.name if released else ''}\n{user.name}"
-        if not place.is_file() or place.read_text(encoding="utf-8") != content:
-            replace_file(place, content.encode())
+        content = f"{released.name if released else ''}\n{user.name}".encode()
+        if not place.is_file() or place.read_bytes() != content:
+            replace_file(place, content)
     except (OSError, LookupError):
         return  # the next run asks numba again
 
@@ -213,7 +213,7 @@ def remember_folders(released: pathlib.Path | None, user: pathlib.Path, plain: b
 def forget_folders(current: pathlib.Path) -> None:
     """Delete the records of folders other than the current one."""
     for place in (current.parent / "known").glob("*"):
-        if place.is_file() and place.read_text(encoding="utf-8").split("\n")[-1] != current.name:
+        if place.is_file() and place.read_bytes().split(b"\n")[-1] != current.name.encode():
             place.unlink(missing_ok=True)
 
 

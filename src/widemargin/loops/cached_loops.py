@@ -31,8 +31,6 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 #: microseconds here and 1.2 with numba, and more with more arrays: by then, as much time was lost
 #: as the import takes.
 PATIENCE = 100_000
-#: Flags of numpy arrays that are part of their type: C and Fortran order, writeable.
-_C, _F, _WRITEABLE = 0x1, 0x2, 0x400
 _PLAIN = {int: "int64", float: "float64", bool: "bool", type(None): "none"}
 
 
@@ -54,6 +52,8 @@ def _name_kind(value: Any) -> str:
     kind = type(value)
     if kind is np.ndarray:
         flags = value.flags
+        if not flags.aligned:
+            raise UnusualError("an array that is not aligned")
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         return _name_array(value.dtype, value.ndim, layout, flags.writeable)
     if kind is int and not _LEAST <= value <= _MOST:
@@ -185,7 +185,15 @@ def _distinguish(values: Any, found: list[Any]) -> None:
             found.append(kind)
 
 
+#: Held while a loop is loaded, or numba imported; also by a fork, so that a new process never waits
+#: for a thread that it does not have.
 _LOADING = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_LOADING.acquire,
+        after_in_parent=_LOADING.release,
+        after_in_child=_LOADING.release,
+    )
 
 
 class Loop:

@@ -1,8 +1,8 @@
 """Locks that let one process at a time compile a loop; others wait, and load the result.
 
 The workers of a pool, and a process that compiles in the background
-(`loops/background_compiling.py`), thus never compile the same loop twice. The system releases the
-lock of a process that dies.
+(`loops/background_compiling.py`), thus never compile the same loop twice. Another such lock lets
+one process at a time save. The system releases the lock of a process that dies.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import pathlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 try:
@@ -24,7 +24,7 @@ _LOOK, _LONGEST = 0.02, 60.0
 
 
 class CompileLock:
-    """A lock that lets one process at a time compile a loop.
+    """A lock that lets one process at a time compile a loop, or save its code.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class CompileLock:
         self._file: Any = None
 
     def acquire(self, name: str, meanwhile: Callable[[], bool] = lambda: False) -> None:
-        """Wait until no other process compiles the loop of this name, and take the lock.
+        """Wait until no other process holds the lock of this name, and take it.
 
         Parameters
         ----------
@@ -56,9 +56,21 @@ class CompileLock:
                     time.sleep(_LOOK)
             self._file = file
 
+    @contextlib.contextmanager
+    def held(self, name: str) -> Iterator[None]:
+        """Hold the lock of this name."""
+        self.acquire(name)
+        try:
+            yield
+        finally:
+            self.release()
+
     def release(self) -> None:
-        """Release the lock."""
+        """Release the lock, even if a process forked meanwhile still has the file open."""
         if self._file is not None:
+            if fcntl is not None:
+                with contextlib.suppress(OSError):
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
             self._file.close()
             self._file = None
 

@@ -15,7 +15,7 @@ import os
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -34,20 +34,20 @@ from widemargin.loops.jit import PLAIN, is_quiet, register_overloads
 from widemargin.loops.numba_pipelines import INNER, WHOLE, call_inside, keep_inside
 from widemargin.loops.processor import RELEASED, Processor, this_processor
 
-try:
-    import fcntl
-except ImportError:  # not on every system
-    fcntl = None
-
 _RELEASE = cache_folders.RELEASE
+#: The version and build of Python, on whose C interface and objects machine code relies.
+_PYTHON = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
 #: The folder of the locks that let one process at a time compile a loop.
 LOCKS = "locks"
+#: The name of the lock that lets one process at a time save code in a folder.
+SAVING = "lock"
 
 
 def _digest(processor: Processor) -> str:
     """A digest of everything that the machine code depends on."""
     digest = cache_folders.digest_sources().copy()
     for fact in (
+        _PYTHON,
         numba.__version__,
         numpy.__version__,
         llvmlite.__version__,
@@ -254,7 +254,7 @@ class _SafeCache(_Kept):
             return
         try:
             os.makedirs(self.cache_path, exist_ok=True)
-            with _alone(pathlib.Path(self.cache_path)):
+            with CompileLock(pathlib.Path(self.cache_path)).held(SAVING):
                 super().save_overload(sig, data)
         except OSError as error:
             self.tell(error)
@@ -262,17 +262,6 @@ class _SafeCache(_Kept):
     def forget(self) -> None:
         with contextlib.suppress(OSError):
             os.unlink(self._cache_file._index_path)
-
-
-@contextlib.contextmanager
-def _alone(folder: pathlib.Path) -> Iterator[None]:
-    """Lock this folder against saving by other processes, where the system supports it."""
-    if fcntl is None:
-        yield
-        return
-    with open(folder / "lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 #: Whether the message that loops are being compiled was printed.

@@ -12,7 +12,11 @@ from widemargin.markup.html import Markup, escape, joined, tag
 _KINDS = ("one", "two", "three", "four")
 #: A curve of more points than this is thinned out.
 _POINTS = 400
+#: The size of a chart, and its margins.
+_WIDTH, _HEIGHT = 440, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 22, 34
+#: The width of a chart of intervals.
+_WIDE = 640
 
 
 class Curve(NamedTuple):
@@ -40,8 +44,6 @@ def line_chart(
     from_zero: bool = False,
     counted: bool = False,
     mark: Mark | None = None,
-    width: int = 440,
-    height: int = 210,
 ) -> Markup:
     """Draw curves over a common axis, as an SVG element.
 
@@ -61,10 +63,10 @@ def line_chart(
         every.append((mark.x, mark.y))
     if not every:
         return tag("p", f"{title}: nothing was measured", kind="soft")
-    across = _Scale([x for x, _ in every], _LEFT, width - _RIGHT)
+    across = _Scale([x for x, _ in every], _LEFT, _WIDTH - _RIGHT)
     values = [y for _, y in every] + ([0.0] if from_zero and not logarithmic else [])
-    up = _Scale(values, height - _BOTTOM, _TOP, logarithmic)
-    parts: list[Markup] = [_axes(across, up, width, height, counted)]
+    up = _Scale(values, _HEIGHT - _BOTTOM, _TOP, logarithmic)
+    parts: list[Markup] = [_axes(across, up, counted)]
     for kind, some in zip(_KINDS * len(points), points, strict=False):
         place = [(across(x), up(y)) for x, y in some]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in place)
@@ -75,13 +77,13 @@ def line_chart(
                 for x, y in place
             ]
     if mark is not None and _drawable(mark.x, mark.y, logarithmic):
-        parts.append(_pointed_out(mark, across(mark.x), up(mark.y), width))
+        parts.append(_pointed_out(mark, across(mark.x), up(mark.y)))
     parts.append(_text(_LEFT, 13, title if len(curves) == 1 else "", kind="name"))
     if len(curves) > 1:
         parts.append(_key(curves))
     if x_name:
-        parts.append(_text((_LEFT + width - _RIGHT) / 2, height - 4, x_name, anchor="middle"))
-    return _svg(title, width, height, parts)
+        parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 4, x_name, anchor="middle"))
+    return _svg(title, _WIDTH, _HEIGHT, parts)
 
 
 def thin_path(x: Sequence[float], y: Sequence[float], points: int = _POINTS) -> list[int]:
@@ -105,9 +107,7 @@ def thin_path(x: Sequence[float], y: Sequence[float], points: int = _POINTS) -> 
     return kept
 
 
-def bar_chart(
-    title: str, bars: Sequence[tuple[str, float]], *, kind: str = "one", width: int = 440
-) -> Markup:
+def bar_chart(title: str, bars: Sequence[tuple[str, float]], *, kind: str = "one") -> Markup:
     """Draw horizontal bars, with their names to the left and their values to the right.
 
     Examples
@@ -118,7 +118,7 @@ def bar_chart(
     height, side = 24 + 19 * len(bars), 170
     largest = max((abs(value) for _, value in bars), default=0.0) or 1.0
     low = min(0.0, *(value for _, value in bars)) if bars else 0.0
-    reach = width - side - 64
+    reach = _WIDTH - side - 64
     scale = reach / (largest if low == 0.0 else 2 * largest)
     zero = side + (0.0 if low == 0.0 else reach / 2)
     parts = [_text(0, 13, title, kind="name")]
@@ -133,12 +133,10 @@ def bar_chart(
             ),
             _text(zero + max(0.0, value * scale) + 5, y + 11, f"{value:.3g}"),
         ]
-    return _svg(title, width, height, parts)
+    return _svg(title, _WIDTH, height, parts)
 
 
-def interval_chart(
-    title: str, lines: Sequence[tuple[str, float, float, float]], width: int = 640
-) -> Markup:
+def interval_chart(title: str, lines: Sequence[tuple[str, float, float, float]]) -> Markup:
     """Draw intervals, one per line: each has a name, a low end, a middle and a high end.
 
     Examples
@@ -148,11 +146,11 @@ def interval_chart(
     """
     height, side = 44 + 22 * len(lines), 190
     ends = [value for _, low, _, high in lines for value in (low, high)] + [0.0]
-    across = _Scale(ends, side, width - 30)
+    across = _Scale(ends, side, _WIDE - 30)
     zero, bottom = across(0.0), height - 20
     parts = [
         _text(0, 13, title, kind="name"),
-        Markup(f'<path class="axis" d="M{zero:.1f},20 V{bottom} M{side},{bottom} H{width}"/>'),
+        Markup(f'<path class="axis" d="M{zero:.1f},20 V{bottom} M{side},{bottom} H{_WIDE}"/>'),
         *(_text(across(x), height - 5, f"{x:.3g}", anchor="middle") for x in across.ticks(5)),
     ]
     for i, (name, low, middle, high) in enumerate(lines):
@@ -163,7 +161,7 @@ def interval_chart(
             Markup(f'<path class="line one" d="{path}"/>'),
             Markup(f'<circle class="fill one" cx="{across(middle):.1f}" cy="{y}" r="4"/>'),
         ]
-    return _svg(title, width, height, parts)
+    return _svg(title, _WIDE, height, parts)
 
 
 class _Scale:
@@ -201,10 +199,10 @@ class _Scale:
         return [i * step for i in range(first, last + 1)]
 
 
-def _axes(across: _Scale, up: _Scale, width: int, height: int, counted: bool) -> Markup:
-    bottom, marks = height - _BOTTOM, across.ticks(6, counted)
+def _axes(across: _Scale, up: _Scale, counted: bool) -> Markup:
+    bottom, marks = _HEIGHT - _BOTTOM, across.ticks(6, counted)
     parts = [
-        Markup(f'<path class="axis" d="M{_LEFT},{_TOP} V{bottom} H{width - _RIGHT}"/>'),
+        Markup(f'<path class="axis" d="M{_LEFT},{_TOP} V{bottom} H{_WIDTH - _RIGHT}"/>'),
         *(_text(_LEFT - 6, up(y) + 4, f"{y:.4g}", anchor="end") for y in up.ticks(4)),
         *(_text(across(x), bottom + 15, f"{x:.6g}", anchor="middle") for x in marks),
     ]
@@ -220,8 +218,8 @@ def _key(curves: Sequence[Curve]) -> Markup:
     return joined(parts)
 
 
-def _pointed_out(mark: Mark, x: float, y: float, width: int) -> Markup:
-    far = x > width * 0.6
+def _pointed_out(mark: Mark, x: float, y: float) -> Markup:
+    far = x > _WIDTH * 0.6
     below = 16 if y < _TOP + 14 else -6  # leave room for the title
     words = _text(x + (-8 if far else 8), y + below, mark.words, anchor="end" if far else "start")
     return joined([Markup(f'<circle class="fill two" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'), words])

@@ -57,19 +57,19 @@ def deployed_scores(
     return scores(rows, which, W.astype(rows.dtype, copy=False), threads) / divisor
 
 
-def state_scores(state: State, keep: str, rows: Rows, threads: int = 1) -> np.ndarray:
+def state_scores(state: State, keep: str, rows: Rows) -> np.ndarray:
     """The scores of all rows under a state, without computing the deployed weights first.
 
     This pays off for few rows: the cost of averaging the weights is proportional to all features.
     """
     if keep == "vote":
-        return votes_on(state, rows, rows.everything, threads).result(state.count)
-    numbered, W = state.matching(rows, state.W, threads)
-    found = scores(numbered, rows.everything, W, threads)
+        return votes_on(state, rows, rows.everything).result(state.count)
+    numbered, W = state.matching(rows, state.W)
+    found = scores(numbered, rows.everything, W)
     if keep == "last":
         return found * state.clock[:, SCALE]
-    numbered, U = state.matching(rows, state.U, threads)
-    mean = scores(numbered, rows.everything, U, threads)
+    numbered, U = state.matching(rows, state.U)
+    mean = scores(numbered, rows.everything, U)
     return (found * state.clock[:, COUNT] - mean) / (state.clock[:, SEEN] + 1.0)
 
 

@@ -27,6 +27,8 @@ from widemargin.training.history import History
 
 #: The largest number of tags whose features are collected.
 _TAGS = 24
+#: Number of features to show for each class, or of rows of a kernel model.
+_SHOWN = 10
 #: The length at which descriptions are cut.
 _LETTERS = 200
 
@@ -89,14 +91,12 @@ class Subject:
         return "sentence" if self.learner in ("Tagger", "Parser", "Annotator") else "example"
 
 
-def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
+def subject_of(fitted: Any, first: int = 0) -> Subject:
     """Collect the content of a report about an estimator or a model.
 
     Parameters
     ----------
     fitted : estimator or model
-    top : int
-        Number of features to show for each class.
     first : int
         The number of the first row of the training data.
     """
@@ -130,7 +130,7 @@ def subject_of(fitted: Any, top: int = 10, first: int = 0) -> Subject:
         history=history,
         classes=None if classes is None else np.asarray(classes).tolist(),
         certificate=certificate,
-        top=_strongest(model, top, first),
+        top=_strongest(model, first),
         model=model,
         class_word=word,
         top_words=_TOP_ROWS if hasattr(model, "top_rows") else Subject.top_words,
@@ -149,19 +149,19 @@ def _classes_of(fitted: Any, model: Any) -> tuple[Any, str]:
     return getattr(model, "classes", getattr(fitted, "classes_", None)), "classes"
 
 
-def _strongest(model: Any, top: int, first: int) -> Mapping[Any, list[tuple[str, float]]] | None:
+def _strongest(model: Any, first: int) -> Mapping[Any, list[tuple[str, float]]] | None:
     """The strongest features of each class, or rows of a kernel model; None without names."""
     if isinstance(model, TaggerModel):
         if model.names is None:
             return None
-        found = {tag: model.top_features(top, tag) for tag in model.tags[:_TAGS]}
+        found = {tag: model.top_features(_SHOWN, tag) for tag in model.tags[:_TAGS]}
         return {tag: [(one.feature, one.weight) for one in some] for tag, some in found.items()}
     if hasattr(model, "top_rows"):
-        return model.top_rows(top, first)
-    return model.top_features(top) if hasattr(model, "top_features") else None
+        return model.top_rows(_SHOWN, first)
+    return model.top_features(_SHOWN) if hasattr(model, "top_features") else None
 
 
-def exam_of(fitted: Any, X: Any, y: Any = None, column: Any = None) -> Exam | SentenceExam:
+def exam_of(fitted: Any, X: Any, y: Any = None) -> Exam | SentenceExam:
     """Evaluate an estimator or a model on labelled examples, or on sentences.
 
     Parameters
@@ -170,13 +170,11 @@ def exam_of(fitted: Any, X: Any, y: Any = None, column: Any = None) -> Exam | Se
     X, y
         The examples and their labels; for a tagger, sentences and tags, which may be a column of
         the sentences; for a parser, sentences with trees.
-    column : str or int
-        The column of the gold tags; by default the one that was learned.
     """
     model = getattr(fitted, "model_", fitted)
     if isinstance(model, TaggerModel):
         corpus = model.read_sentences(X, y)
-        return examine_sentences(model, corpus, "tag" if y is not None else column)
+        return examine_sentences(model, corpus, None if y is None else "tag")
     if isinstance(model, (ParserModel, AnnotatorModel)):
         if y is not None:
             raise DataError("the trees are columns of the sentences: leave out y")

@@ -41,7 +41,8 @@ _WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
 #: The number of the first column in the names of columns without a name, such as c1.
 FIRST = 1
 
-
+#: Number of columns that a message lists.
+_LISTED = 20
 #: The kinds of columns other than texts.
 KINDS = ("number", "boolean", "category")
 
@@ -357,11 +358,11 @@ def find_column(column: str | int, names: Sequence[str], source: str, first: int
     return names[place]
 
 
-def _listed(names: Iterable[str], most: int = 20) -> str:
-    """Names for a message, at most `most` of them."""
+def _listed(names: Iterable[str]) -> str:
+    """Names for a message, at most `_LISTED` of them."""
     names = list(names)
-    more = f", ... ({len(names)} in all)" if len(names) > most else ""
-    return ", ".join(repr(name) for name in names[:most]) + more
+    more = f", ... ({len(names)} in all)" if len(names) > _LISTED else ""
+    return ", ".join(repr(name) for name in names[:_LISTED]) + more
 
 
 def infer_kind(

@@ -44,7 +44,7 @@ BLOCK_BYTES = 1 << 22
 _BEYOND = 1 << 16
 #: A longer line is an error: the file is probably not text.
 _LONGEST_LINE = 1 << 30
-_NEWLINE, _NUL = 10, 0
+_NEWLINE = 10
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",

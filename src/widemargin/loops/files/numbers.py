@@ -28,6 +28,9 @@ _LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _0, _1, _3, _8, _10, _32 = (np.uint64(n) for n in (0, 1, 3, 8, 10, 32))
 _TENS = np.array([10**n for n in range(9)], np.uint64)
+#: Further digits of an exponent are left out once it is this large: no text has as many zeros to
+#: balance it, and ten times as much still fits into 64 bits.
+_ENDLESS = 10**17
 _ZERO, _NINE, _PLUS, _MINUS, _POINT = 48, 57, 43, 45, 46
 _SMALL_E, _LARGE_E = 101, 69
 
@@ -114,7 +117,7 @@ def number_at(text, i):
             return BAD, 0.0, i
         power = 0
         while _ZERO <= c <= _NINE:
-            if power < 100_000:
+            if power < _ENDLESS:
                 power = power * 10 + (np.int64(c) - _ZERO)
             i += _1
             c = text[i]

@@ -230,7 +230,7 @@ def learn_beam(sentences, chosen, W, U, clock, templates, actions, features, wor
                     worst, worst_step, worst_place = violation, step, rival
         before, t = t, t + 1.0
         mistakes += right_place != _0
-        if worst < -margin:
+        if worst < -margin or worst == -np.inf:  # or there never was a choice
             continue
         updates += 1
         # The violating transitions, from the last to the first, in the place of the best ones.

@@ -48,10 +48,10 @@ class Paragraph:
             self._space = space
         self.sentences.append(here)
 
-    def sections(self, size: int = _SECTION) -> Iterator[Paragraph]:
-        """The paragraph in sections of at most `size` sentences."""
-        for first in range(0, len(self.sentences), size):
-            chosen = self.sentences[first : first + size]
+    def sections(self) -> Iterator[Paragraph]:
+        """The paragraph in sections of a few sentences."""
+        for first in range(0, len(self.sentences), _SECTION):
+            chosen = self.sentences[first : first + _SECTION]
             a, b = chosen[0][0].start, chosen[-1][-1].end
             moved = [
                 [Token(start - a, end - a, words) for start, end, words in sentence]
