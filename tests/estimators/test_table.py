@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import widemargin as wm
+from widemargin.data.encode.learned_column import LearnedColumn
 
 JOBS = ["clerk", "smith", "cook", None]
 
@@ -216,6 +217,33 @@ def test_whole_numbers_stand_for_categories_of_the_same_digits(tmp_path):
     for form in (table, table.astype({"zip": float}), table.astype({"zip": str})):
         assert clf.score(form) == read.score(form) == 1.0
     assert clf.encoder_.unseen == read.encoder_.unseen == 0
+
+
+def test_a_category_with_a_point_and_zeros_is_the_whole_number(tmp_path):
+    path = tmp_path / "codes.csv"
+    path.write_text("code,y\n" + "1.0,a\n2.0,b\n,a\n" * 5)
+    from_file = wm.TableClassifier(categories="code", random_state=0).fit(path)
+    frame = pd.read_csv(path)
+    from_frame = wm.TableClassifier(categories="code", random_state=0).fit(frame, "y")
+    assert from_file.encoder_.feature_name(0) == "code=1.0"
+    assert from_frame.encoder_.feature_name(0) == "code=1"
+    for form in (path, frame, {"code": ["1", "2.00", "-1.0"]}):
+        wanted, found = (clf.decision_function(form) for clf in (from_file, from_frame))
+        np.testing.assert_array_equal(found, wanted)
+    assert from_file.encoder_.unseen == from_frame.encoder_.unseen == 1  # -1
+    from_file.save(tmp_path / "codes.wm")
+    assert wm.load(tmp_path / "codes.wm").encoder_.columns[0].find("1") == 0
+
+
+def test_categories_of_other_spellings_stay_apart():
+    cells = ["007", "7", "3.1", "3.10", "1", "1.0"]
+    clf = wm.TableClassifier(random_state=0).fit({"code": cells * 2}, ["a", "b"] * 6)
+    column = clf.encoder_.columns[0]
+    assert list(column.values) == cells[:5]  # 1.0 is 1
+    assert [column.find(code) for code in ("7.0", "07", "007.0", "3.100")] == [1, -1, -1, -1]
+    # A model from version 0.1 may have both: what it was given keeps its meaning.
+    old = LearnedColumn("code", "category", values={"1": 0, "1.0": 1, "2.0": 2})
+    assert [old.find(code) for code in ("1", "1.0", "1.00", "2")] == [0, 1, 0, 2]
 
 
 FORMS = ("csv", "jsonl", "parquet")
