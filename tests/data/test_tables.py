@@ -268,9 +268,22 @@ def test_objects_across_lines_are_refused_though_arrow_reads_them():
         ),
         (
             {"categories": ["label"]},
-            "f: column 'label' is declared a category, but is not a feature",
+            "f: column 'label' cannot be both the label and a category",
         ),
         ({"text": ["b"], "label": "b"}, "f: column 'b' cannot be both the label and a text"),
+        ({"drop": "b", "label": 1}, "f: column 'b' cannot be both the label and dropped"),
+        ({"weight": "a", "drop": ["a"]}, "f: column 'a' cannot be both the weight and dropped"),
+        ({"weight": "a", "label": "a"}, "f: column 'a' cannot be both the label and the weight"),
+        (
+            {"columns": ["a", "label"]},
+            "f: column 'label' cannot be both the label and a column to use",
+        ),
+        (
+            {"columns": ["a", "b"], "drop": ["b"]},
+            "f: column 'b' cannot be both a column to use and dropped",
+        ),
+        ({"text": ["b"], "drop": [1]}, "f: column 'b' cannot be both a text and dropped"),
+        ({"text": ["b"], "categories": [1]}, "f: column 'b' cannot be both a text and a category"),
         ({"drop": [0, 1]}, "f: no column left to learn from (columns found: 'a', 'b', 'label')"),
     ],
 )

@@ -235,6 +235,23 @@ def test_a_category_with_a_point_and_zeros_is_the_whole_number(tmp_path):
     assert wm.load(tmp_path / "codes.wm").encoder_.columns[0].find("1") == 0
 
 
+def test_columns_are_counted_as_in_a_file_and_have_one_role(tmp_path):
+    frame = pd.DataFrame({"w": 1.0, "y": list("ab"), "t": ["red", "blue"], "x": [1, 2]})
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    clf = wm.TableClassifier(weight=0, text=2, columns=-1)
+    for fitted in (clone(clf).fit(frame, "y"), clone(clf).fit(tmp_path / "f.csv", "y")):
+        assert fitted.feature_names_in_.tolist() == ["t", "x"]
+        assert fitted.encoder_.text_columns == ("t",)
+    for given, told in [
+        ({"drop": "y"}, "'y' cannot be both the label and dropped"),
+        ({"weight": "w", "drop": "w"}, "'w' cannot be both the weight and dropped"),
+        ({"text": "t", "categories": "t"}, "'t' cannot be both a text and a category"),
+    ]:
+        for source in (frame, tmp_path / "f.csv"):
+            with pytest.raises(wm.DataError, match=told):
+                wm.TableClassifier(**given).fit(source, "y")
+
+
 def test_categories_of_other_spellings_stay_apart():
     cells = ["007", "7", "3.1", "3.10", "1", "1.0"]
     clf = wm.TableClassifier(random_state=0).fit({"code": cells * 2}, ["a", "b"] * 6)

@@ -7,8 +7,9 @@ A column is of one of four kinds: `number` (float64), `boolean`, `category` (a s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from widemargin.errors import DataError
@@ -41,6 +42,8 @@ _WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
 #: The number of the first column in the names of columns without a name, such as c1.
 FIRST = 1
 
+#: The two roles that one column may have.
+_TOGETHER = (("a text", "a column to use"), ("a category", "a column to use"))
 
 #: The kinds of columns other than texts.
 KINDS = ("number", "boolean", "category")
@@ -261,42 +264,37 @@ def choose(
     label = None
     if labelled:
         label = _label(names, options, {*text, *drop, *_if_any(weight)}, source)
-    for name, role in ((label, "label"), (weight, "weight")):
-        if name is not None and name in text:
-            raise DataError(f"{source}: column {name!r} cannot be both the {role} and a text")
-    if weight is not None and weight == label:
-        raise DataError(f"{source}: column {weight!r} cannot be both the label and the weight")
+    roles = {"the label": _if_any(label), "the weight": _if_any(weight), "a text": text}
+    _check_roles(
+        {**roles, "a category": categories, "a column to use": only, "dropped": drop}, source
+    )
     used = {*text, *only} if text or only else set(names)
     used -= {*drop, *_if_any(label), *_if_any(weight)}
     features = tuple(name for name in names if name in used)
-    _check_categories(categories, features, text, source)
     if not features:
         asked = "; is there another delimiter?" if len(names) == 1 else ""
         raise DataError(
             f"{source}: no column left to learn from (columns found: {_listed(names)}){asked}"
         )
-    idle = [name for name in categories if name not in features]
-    if idle:
-        also = "" if idle[0] in (label, weight, *drop) else ": name it as a column to use, too"
-        raise DataError(
-            f"{source}: column {idle[0]!r} is declared a category, but is not a feature{also}"
-        )
+    for name in categories:
+        if name not in features:
+            raise DataError(
+                f"{source}: column {name!r} is declared a category, but is not a feature: name it as"
+                " a column to use, too"
+            )
     return ChosenColumns(
         (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight
     )
 
 
-def _check_categories(
-    categories: Iterable[str], features: Sequence[str], text: Iterable[str], source: str
-) -> None:
-    """Refuse categories that are not used, or not as such."""
-    for name in categories:
-        if features and name not in features:
-            raise DataError(
-                f"{source}: column {name!r} is declared a category, but is not a feature"
-            )
-        if name in text:
-            raise DataError(f"{source}: column {name!r} cannot be both a text and a category")
+def _check_roles(roles: Mapping[str, Iterable[str]], source: str) -> None:
+    """Refuse a column with two roles, except a text or a category that is a column to use."""
+    for (role, named), (other, also) in combinations(roles.items(), 2):
+        if (role, other) in _TOGETHER:
+            continue
+        for name in named:
+            if name in also:
+                raise DataError(f"{source}: column {name!r} cannot be both {role} and {other}")
 
 
 def _weight(names: Sequence[str], options: TableOptions, source: str) -> str | None:

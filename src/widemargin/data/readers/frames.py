@@ -141,6 +141,7 @@ class Frame:
     def __init__(self, X: Any, y: Any, options: ReadOptions) -> None:
         self.options = options
         self._table, self._labels = arrow_table(X), y
+        self._names = tuple(self._table.column_names)
         self._label: str | None = None
         self._weights: np.ndarray | None = None
         if options.table.weight is not None and options.table.need_label:
@@ -213,9 +214,14 @@ class Frame:
     def _find_schema(self, labels: Labels | None) -> TableSchema:
         """Which columns are used, and what they hold."""
         table, options = self._table, self.options.table
-        names = [name for name in table.column_names if name != self._label]
-        choice = choose(names, replace(options, weight=None), _SOURCE, labelled=False)
-        kinds = {name: _kind_for(table, name, choice) for name in choice.features}
+        labelled = self._label in self._names
+        if labelled:
+            options = replace(options, label=self._label)
+        if self._weights is None:
+            options = replace(options, weight=None)
+        choice = choose(self._names, options, _SOURCE, labelled=labelled)
+        used = [name for name in choice.features if name != choice.weight]
+        kinds = {name: _kind_for(table, name, choice) for name in used}
         refuse_dates(table, kinds, choice.categories, frozenset(options.missing_values))
         columns = tuple(Column(name, kind) for name, kind in kinds.items())
         numbers = labels is not None and labels.values.dtype.kind in "iuf"
