@@ -235,6 +235,43 @@ def test_a_category_with_a_point_and_zeros_is_the_whole_number(tmp_path):
     assert wm.load(tmp_path / "codes.wm").encoder_.columns[0].find("1") == 0
 
 
+@pytest.mark.parametrize("values", [[7, 12], ["a", "b"], [False, True]])
+def test_categoricals_of_pandas_mean_the_same_in_parquet(tmp_path, values):
+    frame = pd.DataFrame({"code": pd.Categorical(values * 8 + [None]), "size": [1.5] * 17})
+    frame["y"] = ["u", "v"] * 8 + ["u"]
+    frame.to_parquet(path := tmp_path / "f.parquet")
+    from_file = wm.TableClassifier(random_state=0).fit(path, "y")
+    from_frame = wm.TableClassifier(random_state=0).fit(frame, "y")
+    assert from_file.encoder_.columns == from_frame.encoder_.columns
+    assert from_file.encoder_.columns[0].kind == ("boolean" if values[1] is True else "category")
+    wanted = from_frame.decision_function(frame)
+    for form in (frame, path, pd.read_parquet(path)):  # the last has floats instead of 7 and 12
+        np.testing.assert_array_equal(from_file.decision_function(form), wanted)
+
+
+def test_a_model_that_learned_numbers_reads_categoricals_as_numbers(tmp_path):
+    frame = pd.DataFrame({"code": [7, 12, 9] * 5, "y": ["u", "v", "u"] * 5})
+    clf = wm.TableClassifier(random_state=0).fit(frame, "y")
+    frame.astype({"code": "category"}).to_parquet(path := tmp_path / "f.parquet")
+    wanted = clf.decision_function(frame)
+    np.testing.assert_array_equal(clf.decision_function(path), wanted)
+
+
+def test_parquet_with_metadata_of_another_program_is_read(tmp_path):
+    table = pa.table({"code": [1, 2], "y": ["a", "b"]})
+    for said in (
+        b"",
+        b"[]",
+        b'{"columns": [3]}',
+        b'{"columns": [{"name": "code"}]}',
+        b'{"columns": [{"name": [], "pandas_type": "categorical"}]}',
+        b"\xff",
+    ):
+        pq.write_table(table.replace_schema_metadata({b"pandas": said}), tmp_path / "f.parquet")
+        clf = wm.TableClassifier(random_state=0).fit(tmp_path / "f.parquet")
+        assert clf.encoder_.columns[0].kind == "number"
+
+
 def test_columns_are_counted_as_in_a_file_and_have_one_role(tmp_path):
     frame = pd.DataFrame({"w": 1.0, "y": list("ab"), "t": ["red", "blue"], "x": [1, 2]})
     frame.to_csv(tmp_path / "f.csv", index=False)

@@ -279,8 +279,8 @@ def choose(
     for name in categories:
         if name not in features:
             raise DataError(
-                f"{source}: column {name!r} is declared a category, but is not a feature: name it as"
-                " a column to use, too"
+                f"{source}: column {name!r} is declared a category, but is not a feature:"
+                " name it as a column to use, too"
             )
     return ChosenColumns(
         (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight

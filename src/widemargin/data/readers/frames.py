@@ -234,8 +234,10 @@ def _kind_for(table: Any, name: str, choice: ChosenColumns) -> str:
     found = table.schema.field(name).type
     if name in choice.text:
         return "text"
-    named = name in choice.categories or types.is_dictionary(found)
-    return "category" if named else kind_of(name, found)
+    if name in choice.categories:
+        return "category"
+    kind = kind_of(name, found)
+    return "category" if kind == "number" and types.is_dictionary(found) else kind
 
 
 def conform(table: Any, schema: TableSchema, missing: Sequence[str]) -> Any:
