@@ -785,6 +785,26 @@ def test_the_schema_of_training_is_used_for_other_files():
             read(content, schema=schema)
 
 
+@pytest.mark.parametrize("cells", ['"a": 2', '"b": "1"', '"b": 1, "more": []'])
+def test_keys_that_the_model_needs_may_be_absent_in_json_lines(cells):
+    schema = read(b"a,b,label\n1,x,p\n2,y,q\n")[1].schema
+    row = {"a": None, "b": None, **json.loads(f"{{{cells}}}")}
+    row = {"a": row["a"], "b": row["b"] and str(row["b"])}
+    content = f"{{{cells}}}\n".encode()
+    chunks, _ = read(content * 2, "jsonl", schema=schema, need_label=False)
+    assert examples(chunks)[0] == [row, row]
+    assert chunks[0].labels is None
+    with pytest.raises(DataError, match="no column 'label', which the model needs"):
+        read(content, "jsonl", schema=schema)
+
+
+def test_json_lines_without_any_key_of_the_model_are_another_file():
+    schema = read(b"a,b,label\n1,x,p\n2,y,q\n")[1].schema
+    for content in (b'{"c": 1}\n', b"{}\n", b'{"label": "p"}\n'):
+        with pytest.raises(DataError, match="no column 'a', 'b', which the model needs"):
+            read(content, "jsonl", schema=schema, need_label=False)
+
+
 def test_files_without_header_may_lack_the_label_when_predicting():
     _, reader = read(b"1,2,3\n0,5,6\n", label=0)
     chunks, _ = read(b"2,3\n5,6\n", schema=reader.schema, need_label=False)

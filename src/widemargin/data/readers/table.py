@@ -153,7 +153,7 @@ class TableChunks:
 
     def _read_lines(self, stream: Any, format: str, size: int) -> Iterator[Chunk]:
         if format == "jsonl":
-            self._format = JsonLines(self.source, self._options)
+            self._format = JsonLines(self.source, self._options, self._live)
         else:
             delimiter = self._options.delimiter or "\t"
             if format == "csv" and self._options.delimiter is None:
