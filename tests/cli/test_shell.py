@@ -672,6 +672,23 @@ def test_labels_that_are_unknown_are_mistakes_and_features_that_are_do_not_count
     assert run("predict", "m.wm", wide).stdout == run("predict", "m.wm", known).stdout
 
 
+@pytest.mark.parametrize("command", [["test"], ["test", "--json"], ["report", "-o", "r.html"]])
+def test_a_file_in_which_the_model_knows_no_label_is_an_error(command):
+    pathlib.Path("f.csv").write_text("x,y\n" + "1,<=50K\n2,>50K\n" * 5)
+    pathlib.Path("dots.csv").write_text("x,y\n" + "1,<=50K.\n2,<=50K.\n3,>50K.\n")
+    run("train", "f.csv", "--model", "m.wm", "--quiet")
+    told = run(command[0], "m.wm", "dots.csv", *command[1:], code=1)
+    assert (told.stdout, told.stderr) == (
+        "",
+        "widemargin: dots.csv: the model knows none of the labels: found '<=50K.', '>50K.', but its"
+        " classes are '<=50K', '>50K'\n",
+    )
+    many = "".join(f"1,c{i}\n" for i in range(7))
+    pathlib.Path("many.csv").write_text("x,y\n" + many)
+    told = run(command[0], "m.wm", "many.csv", *command[1:], code=1).stderr
+    assert "found 'c0', 'c1', 'c2', 'c3', 'c4', ... (7 in all), but its" in told
+
+
 # Interruptions -----------------------------------------------------------------------------------
 
 

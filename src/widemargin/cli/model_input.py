@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 
 from widemargin.cli import options
 from widemargin.data.encode.numbers import NumbersEncoder
-from widemargin.data.readers.chunk import Chunk
+from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.readers.files import Files
 from widemargin.data.readers.formats import FORMATS_OF, TABLES
+from widemargin.data.readers.sources import name_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.modelfile import learner_of
@@ -22,6 +24,8 @@ from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 
 #: Formats of texts that are not tables.
 _TEXTS = ("fasttext", "labelled-text", "text")
+#: The number of labels to name in an error.
+_NAMED = 5
 
 
 def _tables_among(patterns: Sequence[str]) -> tuple[str, ...]:
@@ -45,6 +49,29 @@ def load_rows_model(path: str) -> Any:
     if isinstance(model, MultilabelModel):
         raise DataError(f"{path}: is a model with several labels per row: load it in Python")
     return model
+
+
+def labels_among(labels: Labels, which: np.ndarray) -> list[str]:
+    """The labels of some rows, as text; rows without a label are left out."""
+    codes = labels.codes[which & (labels.codes >= 0)]
+    return list(map(str, labels.values[codes].tolist()))
+
+
+def no_known_label(patterns: Sequence[str], found: Counter[str], known: np.ndarray) -> DataError:
+    """The error for files in which no label is a class of the model."""
+    names = ", ".join(map(name_of, patterns))
+    labels = some_labels(label for label, _ in found.most_common())
+    return DataError(
+        f"{names}: the model knows none of the labels: found {labels}, but its classes are"
+        f" {some_labels(known.tolist())}"
+    )
+
+
+def some_labels(labels: Iterable[Any]) -> str:
+    """Labels for an error message, at most five of them."""
+    names = [repr(str(label)) for label in labels]
+    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 class ModelInput:

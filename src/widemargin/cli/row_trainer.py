@@ -12,6 +12,7 @@ import numpy as np
 from widemargin.cli import options
 from widemargin.cli.class_weights import weights_by_class
 from widemargin.cli.data_checks import check_data
+from widemargin.cli.model_input import some_labels
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.cli.training_data import (
     Examples,
@@ -26,6 +27,7 @@ from widemargin.cli.training_data import (
 from widemargin.data.datasets import Encoded
 from widemargin.data.readers.files import Files
 from widemargin.data.readers.sources import name_of
+from widemargin.errors import DataError
 from widemargin.evaluate.intervals import wilson
 from widemargin.markup.words import several
 from widemargin.models.text_defaults import NGRAMS
@@ -112,6 +114,11 @@ class RowTrainer(Trainer):
             found.held_out = self.measured = read_held_out(
                 job.valid, self.reading, found.encoder, found.classes
             )
+            if not np.any(self.measured.codes >= 0):
+                raise DataError(
+                    f"{job.valid}: none of its labels occurs in the examples to learn from, whose"
+                    f" classes are {some_labels(found.classes.values.tolist())}"
+                )
             return
         part = job.validation or 0.0
         if job.measures:
