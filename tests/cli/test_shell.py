@@ -689,6 +689,30 @@ def test_a_file_in_which_the_model_knows_no_label_is_an_error(command):
     assert "found 'c0', 'c1', 'c2', 'c3', 'c4', ... (7 in all), but its" in told
 
 
+def test_counts_that_people_read_have_thousands_separators():
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 2, 4000), rng.normal(size=4000)
+    lines = [f"{y},{x:.3f}\n" for y, x in zip(*cells, strict=True)]
+    pathlib.Path("many.csv").write_text("label,x\n" + "".join(lines))
+    sentences = "1\ta\tX\n2\tb\tY\n\n" * 1500
+    pathlib.Path("many.conll").write_text(sentences)
+    tagger = ["--learner", "tagger", "--column", "3", "--epochs", "1", "--model", "t.wm"]
+    for words in (
+        ["train", "many.csv", "--model", "m.wm", "--epochs", "3"],
+        ["train", "many.csv", "--model", "s.wm", "--learner", "svm"],
+        ["train", "many.csv", "--model", "r.wm", "--epochs", "2", "--stream"],
+        ["train", "many.csv", "--model", "v.wm", "--valid", "0.4", "--threshold", "f1"],
+        ["test", "m.wm", "many.csv"],
+        ["inspect", "m.wm"],
+        ["train", "many.conll", *tagger],
+        ["test", "t.wm", "many.conll"],
+    ):
+        said = run(*words)
+        told = re.sub(r"seed \d+|[\d.,]+ s\b", "", said.stdout + said.stderr)
+        assert re.findall(r"(?<![\d.,e+-])[0-9]{4,}(?![\d.])", told) == []
+        assert re.search(r"[0-9],[0-9]{3}\b", told)
+
+
 # Interruptions -----------------------------------------------------------------------------------
 
 
@@ -916,7 +940,7 @@ def test_rows_of_a_sorted_pipe_are_all_counted_and_warned_of(folder):
     process = start("train", "-", "--memory", "200kB", "--model", "m.wm")
     out, err = process.communicate(sorted_vectors(300_000), timeout=120)
     assert process.returncode == 0, err
-    assert re.search(r"warning: \d+ consecutive rows had the label -?1", err)
+    assert re.search(r"warning: [\d,]+ consecutive rows had the label -?1", err)
     assert "<stdin>: 300,000 rows" in out
     assert "accuracy before learning" not in out  # it would be that of a guess
 

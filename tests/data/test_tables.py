@@ -1010,7 +1010,7 @@ def test_identifiers_are_refused():
     with pytest.raises(DataError) as caught:
         encoder.observe(column(501, 400))
     assert str(caught.value) == (
-        "column 'who' has 501 different values in 1000 examples: it looks like an identifier or"
+        "column 'who' has 501 different values in 1,000 examples: it looks like an identifier or"
         " free text; drop it, or declare it as text"
     )
 
@@ -1024,7 +1024,7 @@ def test_labels_that_all_differ_are_no_classes(size):
     with pytest.raises(DataError) as caught:
         read(content, chunk_bytes=size)
     assert str(caught.value) == (
-        "f: column 'c3' has 1000 different labels in 1000 examples;"
+        "f: column 'c3' has 1,000 different labels in 1,000 examples;"
         " name the column that holds the classes (label)"
     )
 

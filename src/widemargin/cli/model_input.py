@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from widemargin.data.readers.formats import FORMATS_OF, TABLES
 from widemargin.data.readers.sources import name_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
+from widemargin.markup.words import some_labels
 from widemargin.modelfile import learner_of
 from widemargin.models.linear import load_model
 from widemargin.models.multilabel import MultilabelModel
@@ -24,8 +25,6 @@ from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 
 #: Formats of texts that are not tables.
 _TEXTS = ("fasttext", "labelled-text", "text")
-#: The number of labels to name in an error.
-_NAMED = 5
 
 
 def _tables_among(patterns: Sequence[str]) -> tuple[str, ...]:
@@ -65,13 +64,6 @@ def no_known_label(patterns: Sequence[str], found: Counter[str], known: np.ndarr
         f"{names}: the model knows none of the labels: found {labels}, but its classes are"
         f" {some_labels(known.tolist())}"
     )
-
-
-def some_labels(labels: Iterable[Any]) -> str:
-    """Labels for an error message, at most five of them."""
-    names = [repr(str(label)) for label in labels]
-    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 class ModelInput:

@@ -12,7 +12,6 @@ import numpy as np
 from widemargin.cli import options
 from widemargin.cli.class_weights import weights_by_class
 from widemargin.cli.data_checks import check_data
-from widemargin.cli.model_input import some_labels
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.cli.training_data import (
     Examples,
@@ -29,7 +28,7 @@ from widemargin.data.readers.files import Files
 from widemargin.data.readers.sources import name_of
 from widemargin.errors import DataError
 from widemargin.evaluate.intervals import wilson
-from widemargin.markup.words import several
+from widemargin.markup.words import several, some_labels
 from widemargin.models.text_defaults import NGRAMS
 from widemargin.online.fit import check_classes
 from widemargin.online.held_out import usual_part
@@ -152,7 +151,7 @@ class RowTrainer(Trainer):
         skipped = 0 if self.files is None else len(self.files.skipped.lines)
         if not skipped:
             return NOTHING
-        return Section({"skipped_lines": skipped}, [f"bad lines skipped: {skipped}"])
+        return Section({"skipped_lines": skipped}, [f"bad lines skipped: {skipped:,}"])
 
     def measure(self, model: Any) -> Section:
         """The accuracy on held-out rows."""

@@ -206,8 +206,8 @@ class TableEncoder:
         advice = "it looks like an identifier or free text; drop it, or declare it as text"
         if examples >= _ENOUGH and 2 * distinct > examples:
             raise DataError(
-                f"column {column.name!r} has {distinct} different values in {examples} examples:"
-                f" {advice}"
+                f"column {column.name!r} has {distinct:,} different values in {examples:,}"
+                f" examples: {advice}"
             )
         if examples >= _SOME and distinct > _NEARLY_ALL * examples:
             # Without numbers, so that it is shown once for all folds of a cross-validation.

@@ -359,7 +359,7 @@ def find_column(column: str | int, names: Sequence[str], source: str, first: int
 def _listed(names: Iterable[str], most: int = 20) -> str:
     """Names for a message, at most `most` of them."""
     names = list(names)
-    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    more = f", ... ({len(names):,} in all)" if len(names) > most else ""
     return ", ".join(repr(name) for name in names[:most]) + more
 
 

@@ -78,7 +78,7 @@ def arrow_table(X: Any) -> Any:
     columns = [_arrow_column(str(name), cells) for name, cells in named]
     lengths = {len(column): name for name, column in zip(names, columns, strict=True)}
     if len(lengths) > 1:
-        told = " and ".join(f"{name!r} has {n} rows" for n, name in sorted(lengths.items())[:2])
+        told = " and ".join(f"{name!r} has {n:,} rows" for n, name in sorted(lengths.items())[:2])
         raise DataError(f"the columns have different lengths: {told}")
     return pa.table(dict(zip(names, columns, strict=True)))
 

@@ -238,7 +238,7 @@ class TableChunks:
         distinct, n = len(labels.values), len(labels.codes)
         if n >= _MANY and 2 * distinct > n:
             raise DataError(
-                f"{self.source}: column {column!r} has {distinct} different labels in {n}"
+                f"{self.source}: column {column!r} has {distinct:,} different labels in {n:,}"
                 " examples; name the column that holds the classes (label)"
             )
 
