@@ -36,7 +36,7 @@ COMMA = r"[+-]?[0-9]+,[0-9]+"
 _NUMBER, _DATE = re.compile(NUMBER), re.compile(DATE)
 #: If at least this fraction of a column are numbers, its other cells are errors.
 _NUMBERS = 0.95
-#: A column given by number, and the delimiters allowed besides a tab.
+#: A column given by number, and the delimiters allowed besides a tab and a blank.
 _WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~")
 
 #: The number of the first column in the names of columns without a name, such as c1.
@@ -140,7 +140,8 @@ class TableOptions:
         requested column, or "label", "class" or "target"; for labelled text see `HeaderLine`.
     delimiter : str or None
         The separator between the cells of a line (CSV, TSV). None: a tab in TSV; in CSV a comma,
-        semicolon, tab or vertical bar, depending on the first lines.
+        semicolon, tab or vertical bar, depending on the first lines. If it is a blank, two in a row
+        enclose an empty cell.
     decimal : "." or ","
         The decimal separator (CSV, TSV).
     quote : bool or None
@@ -181,9 +182,10 @@ class TableOptions:
 
     def __post_init__(self) -> None:
         sign = self.delimiter
-        if sign is not None and not (sign in _SIGNS or sign == "\t"):
+        if sign is not None and not (sign in _SIGNS or sign in ("\t", " ")):
             raise ValueError(
-                f"delimiter={sign!r} must be a tab or a single punctuation mark, such as ';'"
+                f"delimiter={sign!r} must be a tab, a single blank or a single punctuation"
+                " mark, such as ';'"
             )
         if self.decimal not in (".", ","):
             raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
