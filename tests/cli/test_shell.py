@@ -562,7 +562,11 @@ BAD = [
     (["train", "f.csv", "--label", "lable"], 1, "f.csv: no column 'lable'; did you mean 'label'?"),
     (["train", "f.csv", "--label", "0"], 1, "f.csv: no column 0, counted from 1 (columns found:"),
     (["train", "f.csv", "--label", "6"], 1, "f.csv: no column 6, counted from 1 (columns found:"),
-    (["train", "f.csv", "--delimiter", "::"], 2, "--delimiter '::' must be a tab or a single"),
+    (
+        ["train", "f.csv", "--delimiter", "::"],
+        2,
+        "--delimiter '::' must be a tab, a single",
+    ),
     (
         ["train", "f.csv", "--delimiter", ";"],
         1,

@@ -824,6 +824,14 @@ def test_files_without_header_have_as_many_columns_as_the_table_learned_from():
         read(b"2,3\n", schema=reader.schema)
 
 
+def test_a_file_may_name_columns_that_had_no_names_in_training():
+    _, reader = read(b"1,2,p\n0,5,q\n")
+    chunks, _ = read(b"c2,c3,c1\n5,q,6\n", schema=reader.schema)
+    assert examples(chunks)[:2] == ([{"c1": 6.0, "c2": 5.0}], ["q"])
+    with pytest.raises(DataError, match="f:1:1: column 'c1': expected a number, found 'x'"):
+        read(b"x,c2,c3\n5,6,q\n", schema=reader.schema)
+
+
 def test_unnamed_columns_of_older_models_are_counted_from_0():
     _, reader = read(b"1,2,3\n0,5,6\n")
     told = reader.schema.describe()

@@ -432,7 +432,7 @@ def test_strings_that_are_dates_are_refused_in_every_format(form, tmp_path):
 def test_identifiers_are_refused():
     n = 1200
     table = {"name": [f"n{i}" for i in range(n)], "x": np.arange(n)}
-    with pytest.raises(wm.DataError, match=r"column 'name' has 1200 different values .* drop it"):
+    with pytest.raises(wm.DataError, match=r"column 'name' has 1,200 different values .* drop it"):
         wm.TableClassifier().fit(table, np.arange(n) % 2)
     few = wm.TableClassifier(drop="name", random_state=0).fit(table, np.arange(n) % 2)
     assert few.feature_names_in_.tolist() == ["x"]

@@ -220,7 +220,8 @@ class Delimited(RecordReader):
         if options.header is not None:
             return options.header
         if options.schema is not None and not options.schema.header:
-            return False
+            names = {column.name for column in options.schema.columns}
+            return len(names) > 1 and names <= set(first)  # c1, c2, ... as a data frame wrote them
         if options.asked_for() & set(first):
             return True
         number = re.compile(f"{NUMBER}|{COMMA}")
