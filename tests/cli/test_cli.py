@@ -38,8 +38,8 @@ def test_train_tells_epochs_mistakes_accuracy_and_where_the_model_is(tmp_path):
     told = run_real("train", cwd=tmp_path).stdout
     epochs = re.findall(r"^ +(\d+) +(\d+) +\d+", told, re.M)
     assert [int(epoch) for epoch, _ in epochs] == list(range(1, 11))
-    total = re.search(r"mistakes while learning: (\d+) in 10 epochs", told)
-    assert int(total[1]) == sum(int(mistakes) for _, mistakes in epochs)
+    total = re.search(r"mistakes while learning: ([\d,]+) in 10 epochs", told)
+    assert int(total[1].replace(",", "")) == sum(int(mistakes) for _, mistakes in epochs)
     assert float(re.search(r"held-out accuracy: ([\d.]+)", told)[1]) > 0.9
     assert f"model saved to {tmp_path}/digits.wm" in told
 

@@ -1,6 +1,7 @@
 """`train` measures itself on examples that it holds out, and Python holds out the same ones."""
 
 import json
+import pathlib
 import re
 
 import numpy as np
@@ -214,3 +215,14 @@ def test_held_out_files_have_a_format_that_the_model_reads(learned, tmp_path, mo
         done = run("train", learned, "--valid", name, "--quiet", code=int(name != learned))
         if name != learned:
             assert re.fullmatch(rf"widemargin: {name}: is .*, where .* is needed\n", done.stderr)
+
+
+def test_held_out_examples_of_other_classes_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("f.csv").write_text("x,y\n" + "1,<=50K\n2,>50K\n" * 5)
+    pathlib.Path("v.csv").write_text("x,y\n1,<=50K.\n2,>50K.\n")
+    told = run("train", "f.csv", "--valid", "v.csv", code=1).stderr
+    assert told == (
+        "widemargin: v.csv: none of its labels occurs in the examples to learn from, whose classes"
+        " are '<=50K', '>50K'\n"
+    )

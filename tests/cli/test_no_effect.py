@@ -65,8 +65,8 @@ def test_it_is_refused_in_one_line(words, message):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--category age --drop age", "column 'age' is declared a category, but is not a feature"),
-        ("--category label", "column 'label' is declared a category, but is not a feature"),
+        ("--category age --drop age", "column 'age' cannot be both a category and dropped"),
+        ("--category label", "column 'label' cannot be both the label and a category"),
         ("--category kind --text text", "column 'kind' is declared a category, but is not a"),
         ("--category text --text text", "column 'text' cannot be both a text and a category"),
     ],

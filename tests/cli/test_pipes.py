@@ -260,3 +260,12 @@ def test_update_says_how_many_of_its_answers_were_right(tmp_path):
     answers = ran.stdout.split()
     right = sum(a == line.split()[0] for a, line in zip(answers, flipped, strict=True))
     assert json.loads(ran.stderr)["accuracy"] == right / len(flipped)
+
+
+def test_update_names_new_classes_after_its_answers(tmp_path):
+    train_online(tmp_path, "svmlight")
+    (tmp_path / "new.svm").write_text("1 1:1\n7 2:1\n8 1:1\n")
+    command = ("update", "m.wm", "new.svm", "--predictions", "--model", "w.wm")
+    assert "\n2 new classes: 7, 8\n" in run_shell(tmp_path, *command).stderr
+    told = run_shell(tmp_path, *command, "--json", "--force").stderr
+    assert json.loads(told)["new_classes"] == 2

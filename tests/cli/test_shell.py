@@ -562,7 +562,11 @@ BAD = [
     (["train", "f.csv", "--label", "lable"], 1, "f.csv: no column 'lable'; did you mean 'label'?"),
     (["train", "f.csv", "--label", "0"], 1, "f.csv: no column 0, counted from 1 (columns found:"),
     (["train", "f.csv", "--label", "6"], 1, "f.csv: no column 6, counted from 1 (columns found:"),
-    (["train", "f.csv", "--delimiter", "::"], 2, "--delimiter '::' must be a tab or a single"),
+    (
+        ["train", "f.csv", "--delimiter", "::"],
+        2,
+        "--delimiter '::' must be a tab, a single",
+    ),
     (
         ["train", "f.csv", "--delimiter", ";"],
         1,
@@ -670,6 +674,47 @@ def test_labels_that_are_unknown_are_mistakes_and_features_that_are_do_not_count
     wide = pathlib.Path("wide.svm")
     wide.write_text("".join(line + " 999:5\n" for line in vectors(20).splitlines()))
     assert run("predict", "m.wm", wide).stdout == run("predict", "m.wm", known).stdout
+
+
+@pytest.mark.parametrize("command", [["test"], ["test", "--json"], ["report", "-o", "r.html"]])
+def test_a_file_in_which_the_model_knows_no_label_is_an_error(command):
+    pathlib.Path("f.csv").write_text("x,y\n" + "1,<=50K\n2,>50K\n" * 5)
+    pathlib.Path("dots.csv").write_text("x,y\n" + "1,<=50K.\n2,<=50K.\n3,>50K.\n")
+    run("train", "f.csv", "--model", "m.wm", "--quiet")
+    told = run(command[0], "m.wm", "dots.csv", *command[1:], code=1)
+    assert (told.stdout, told.stderr) == (
+        "",
+        "widemargin: dots.csv: the model knows none of the labels: found '<=50K.', '>50K.', but its"
+        " classes are '<=50K', '>50K'\n",
+    )
+    many = "".join(f"1,c{i}\n" for i in range(7))
+    pathlib.Path("many.csv").write_text("x,y\n" + many)
+    told = run(command[0], "m.wm", "many.csv", *command[1:], code=1).stderr
+    assert "found 'c0', 'c1', 'c2', 'c3', 'c4', ... (7 in all), but its" in told
+
+
+def test_counts_that_people_read_have_thousands_separators():
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 2, 4000), rng.normal(size=4000)
+    lines = [f"{y},{x:.3f}\n" for y, x in zip(*cells, strict=True)]
+    pathlib.Path("many.csv").write_text("label,x\n" + "".join(lines))
+    sentences = "1\ta\tX\n2\tb\tY\n\n" * 1500
+    pathlib.Path("many.conll").write_text(sentences)
+    tagger = ["--learner", "tagger", "--column", "3", "--epochs", "1", "--model", "t.wm"]
+    for words in (
+        ["train", "many.csv", "--model", "m.wm", "--epochs", "3"],
+        ["train", "many.csv", "--model", "s.wm", "--learner", "svm"],
+        ["train", "many.csv", "--model", "r.wm", "--epochs", "2", "--stream"],
+        ["train", "many.csv", "--model", "v.wm", "--valid", "0.4", "--threshold", "f1"],
+        ["test", "m.wm", "many.csv"],
+        ["inspect", "m.wm"],
+        ["train", "many.conll", *tagger],
+        ["test", "t.wm", "many.conll"],
+    ):
+        said = run(*words)
+        told = re.sub(r"seed \d+|[\d.,]+ s\b", "", said.stdout + said.stderr)
+        assert re.findall(r"(?<![\d.,e+-])[0-9]{4,}(?![\d.])", told) == []
+        assert re.search(r"[0-9],[0-9]{3}\b", told)
 
 
 # Interruptions -----------------------------------------------------------------------------------
@@ -899,7 +944,7 @@ def test_rows_of_a_sorted_pipe_are_all_counted_and_warned_of(folder):
     process = start("train", "-", "--memory", "200kB", "--model", "m.wm")
     out, err = process.communicate(sorted_vectors(300_000), timeout=120)
     assert process.returncode == 0, err
-    assert re.search(r"warning: \d+ consecutive rows had the label -?1", err)
+    assert re.search(r"warning: [\d,]+ consecutive rows had the label -?1", err)
     assert "<stdin>: 300,000 rows" in out
     assert "accuracy before learning" not in out  # it would be that of a guess
 

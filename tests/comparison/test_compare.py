@@ -248,6 +248,24 @@ def test_errors_say_what_is_wrong(data):
         compare(np.zeros((2, 2, 2)), [0, 1])
 
 
+def test_texts_have_the_defaults_of_the_text_classifier(tmp_path):
+    texts = ["good day", "bad day", "good film", "bad film", "a good bad day"] * 6
+    labels = ["+", "-", "+", "-", "-"] * 6
+    given = {"learners": ["linear SVM"], "folds": 3, "repeats": 1}
+    X = HashedText(ngrams=2, idf="seen").fit_transform(texts)
+    found = compare(texts, labels, **given)
+    wanted = compare(X, labels, C=2.0, **given)
+    assert found.settings == wanted.settings
+    np.testing.assert_array_equal(found.entries[0].scores, wanted.entries[0].scores)
+    assert found.features == wanted.features
+    assert compare(X, labels, **given).settings["C"] == 1.0
+    lines = [f"{label}\t{text}\n" for label, text in zip(labels, texts, strict=True)]
+    (tmp_path / "t.tsv").write_text("".join(lines))
+    words = ["compare", "t.tsv", "--learners", "svm", "--json"]
+    for more, C in (([], 2.0), (["--C", "3"], 3.0)):
+        assert json.loads(run_shell(tmp_path, *words, *more).stdout)["settings"]["C"] == C
+
+
 def test_progress_is_told_and_texts_may_be_an_array():
     texts, labels = ["good day", "bad day", "good film", "bad film"] * 3, [1, 0, 1, 0] * 3
     told = []

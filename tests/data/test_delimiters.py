@@ -10,7 +10,7 @@ from shell import run
 
 import widemargin
 from widemargin import DataError, TableClassifier
-from widemargin.data.readers.delimited import find_delimiter
+from widemargin.data.readers.delimited import Delimited, find_delimiter
 from widemargin.data.readers.formats import format_of
 
 ROWS = [
@@ -89,6 +89,38 @@ def test_decimal_commas_are_refused(tmp_path):
     message = "german.csv:2: column 'groesse' holds numbers with a decimal point, found '1.5'"
     with pytest.raises(DataError, match=message):
         TableClassifier(decimal=",").fit(path)
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_single_blanks_separate_cells(slow, tmp_path, monkeypatch):
+    if slow:
+        monkeypatch.setattr(Delimited, "read", lambda *_: None)
+    path = tmp_path / "pets.txt"
+    path.write_text(written(" "))
+    options = {"text": "note", "columns": ["name", "size"], "bits": 10, "random_state": 0}
+    table = {name: cells for name, *cells in zip(*ROWS, strict=True)}
+    table["size"] = [1.5, 30.0, None, 2.0]
+    expected = TableClassifier(**options).fit(table, "y").decision_function(table)
+    found = TableClassifier(**options, delimiter=" ").fit(path)
+    assert found.decision_function(path).tolist() == expected.tolist()
+    path.write_text("a b y\n1 2 p\n3  q\n1   2 p\n")
+    with pytest.raises(DataError) as caught:
+        TableClassifier(delimiter=" ").fit(path)
+    told = "pets.txt:4: 5 cells, expected 3; cells are separated by exactly one blank"
+    assert str(caught.value).endswith(told)
+    path.write_text("a b y\n1 2 p\n3  q\n")
+    X, y = widemargin.read(path, delimiter=" ")
+    assert (X.shape[0], y.tolist()) == (2, ["p", "q"])
+    with pytest.raises(ValueError, match="must be a tab, a single blank or a single punctuation"):
+        widemargin.read(path, delimiter="  ")
+
+
+def test_the_shell_reads_tables_of_blanks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("1 2.5 yes\n2 3.5 no\n1 2 yes\n" * 3)
+    run("train", "t.txt", "--delimiter", " ", "--quiet", "--model", "m.wm")
+    told = run("test", "m.wm", "t.txt", "--delimiter", " ", "--json").stdout
+    assert json.loads(told)["accuracy"] == 1.0
 
 
 SIZES = ["1,5", "-2", "", "3,25e1", " 0,125", "+7,0"]

@@ -1,6 +1,7 @@
 """Tables that come through a pipe piece by piece: each record as soon as its line has ended."""
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -28,6 +29,12 @@ def known(content, format):
     chunks = read_table(io.BytesIO(content), "f", format, TableOptions())
     list(chunks)
     return TableOptions(schema=chunks.schema)
+
+
+def decoded_labels(chunk):
+    """The label of each row of a chunk; None if it has none."""
+    values = [*chunk.labels.values.tolist(), None]
+    return [values[code] for code in chunk.labels.codes]
 
 
 def live(pieces, format, options):
@@ -62,3 +69,15 @@ def test_a_header_alone_has_no_rows():
 def test_a_pipe_that_lacks_a_column_is_refused_at_its_end():
     with pytest.raises(DataError, match="no column 'kind', which the model needs"):
         list(live([b"size,label\n", b"1,a\n"], "csv", known(CSV, "csv")))
+
+
+def test_records_of_a_pipe_do_not_wait_for_keys_or_labels():
+    options = replace(known(JSON, "jsonl"), need_label=False)
+    lines = [b'{"size": 2}\n', b'{"label": "b", "kind": 3, "size": 1}\n', b'{"kind": "dog"}\n']
+    assert list(live(lines, "jsonl", options)) == [
+        (1, [{"size": 2.0, "kind": None}]),
+        (2, [{"size": 1.0, "kind": "3"}]),
+        (3, [{"size": None, "kind": "dog"}]),
+    ]
+    chunks = read_table(Pipe(lines), "f", "jsonl", options, live=True)
+    assert [decoded_labels(chunk) for chunk in chunks] == [[None], ["b"], [None]]

@@ -134,7 +134,7 @@ def test_unknown_keywords_are_refused_with_the_nearest(function, tmp_path):
     assert refusal(schema=None).startswith(f"{name} has no parameter 'schema'; ")
     assert refusal(need_label=False).startswith(f"{name} has no parameter 'need_label'; ")
     assert refusal(ngrams=2) == "'ngrams' is not an option for csv files without text"
-    assert refusal(delimiter=", ").startswith("delimiter=', ' must be a tab or a single")
+    assert refusal(delimiter=", ").startswith("delimiter=', ' must be a tab, a single blank or")
     path.write_text('{"a": 1}\n')
     jsonl = refusal(format="jsonl", delimiter=";")
     assert jsonl == "delimiter=';' has no effect for jsonl files"

@@ -268,9 +268,22 @@ def test_objects_across_lines_are_refused_though_arrow_reads_them():
         ),
         (
             {"categories": ["label"]},
-            "f: column 'label' is declared a category, but is not a feature",
+            "f: column 'label' cannot be both the label and a category",
         ),
         ({"text": ["b"], "label": "b"}, "f: column 'b' cannot be both the label and a text"),
+        ({"drop": "b", "label": 1}, "f: column 'b' cannot be both the label and dropped"),
+        ({"weight": "a", "drop": ["a"]}, "f: column 'a' cannot be both the weight and dropped"),
+        ({"weight": "a", "label": "a"}, "f: column 'a' cannot be both the label and the weight"),
+        (
+            {"columns": ["a", "label"]},
+            "f: column 'label' cannot be both the label and a column to use",
+        ),
+        (
+            {"columns": ["a", "b"], "drop": ["b"]},
+            "f: column 'b' cannot be both a column to use and dropped",
+        ),
+        ({"text": ["b"], "drop": [1]}, "f: column 'b' cannot be both a text and dropped"),
+        ({"text": ["b"], "categories": [1]}, "f: column 'b' cannot be both a text and a category"),
         ({"drop": [0, 1]}, "f: no column left to learn from (columns found: 'a', 'b', 'label')"),
     ],
 )
@@ -772,6 +785,26 @@ def test_the_schema_of_training_is_used_for_other_files():
             read(content, schema=schema)
 
 
+@pytest.mark.parametrize("cells", ['"a": 2', '"b": "1"', '"b": 1, "more": []'])
+def test_keys_that_the_model_needs_may_be_absent_in_json_lines(cells):
+    schema = read(b"a,b,label\n1,x,p\n2,y,q\n")[1].schema
+    row = {"a": None, "b": None, **json.loads(f"{{{cells}}}")}
+    row = {"a": row["a"], "b": row["b"] and str(row["b"])}
+    content = f"{{{cells}}}\n".encode()
+    chunks, _ = read(content * 2, "jsonl", schema=schema, need_label=False)
+    assert examples(chunks)[0] == [row, row]
+    assert chunks[0].labels is None
+    with pytest.raises(DataError, match="no column 'label', which the model needs"):
+        read(content, "jsonl", schema=schema)
+
+
+def test_json_lines_without_any_key_of_the_model_are_another_file():
+    schema = read(b"a,b,label\n1,x,p\n2,y,q\n")[1].schema
+    for content in (b'{"c": 1}\n', b"{}\n", b'{"label": "p"}\n'):
+        with pytest.raises(DataError, match="no column 'a', 'b', which the model needs"):
+            read(content, "jsonl", schema=schema, need_label=False)
+
+
 def test_files_without_header_may_lack_the_label_when_predicting():
     _, reader = read(b"1,2,3\n0,5,6\n", label=0)
     chunks, _ = read(b"2,3\n5,6\n", schema=reader.schema, need_label=False)
@@ -789,6 +822,14 @@ def test_files_without_header_have_as_many_columns_as_the_table_learned_from():
                 read(content, schema=reader.schema, need_label=need_label)
     with pytest.raises(DataError, match="no column 'c1', which the model needs"):
         read(b"2,3\n", schema=reader.schema)
+
+
+def test_a_file_may_name_columns_that_had_no_names_in_training():
+    _, reader = read(b"1,2,p\n0,5,q\n")
+    chunks, _ = read(b"c2,c3,c1\n5,q,6\n", schema=reader.schema)
+    assert examples(chunks)[:2] == ([{"c1": 6.0, "c2": 5.0}], ["q"])
+    with pytest.raises(DataError, match="f:1:1: column 'c1': expected a number, found 'x'"):
+        read(b"x,c2,c3\n5,6,q\n", schema=reader.schema)
 
 
 def test_unnamed_columns_of_older_models_are_counted_from_0():
@@ -977,7 +1018,7 @@ def test_identifiers_are_refused():
     with pytest.raises(DataError) as caught:
         encoder.observe(column(501, 400))
     assert str(caught.value) == (
-        "column 'who' has 501 different values in 1000 examples: it looks like an identifier or"
+        "column 'who' has 501 different values in 1,000 examples: it looks like an identifier or"
         " free text; drop it, or declare it as text"
     )
 
@@ -991,7 +1032,7 @@ def test_labels_that_all_differ_are_no_classes(size):
     with pytest.raises(DataError) as caught:
         read(content, chunk_bytes=size)
     assert str(caught.value) == (
-        "f: column 'c3' has 1000 different labels in 1000 examples;"
+        "f: column 'c3' has 1,000 different labels in 1,000 examples;"
         " name the column that holds the classes (label)"
     )
 

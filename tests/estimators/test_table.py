@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import widemargin as wm
+from widemargin.data.encode.learned_column import LearnedColumn
 
 JOBS = ["clerk", "smith", "cook", None]
 
@@ -218,6 +219,87 @@ def test_whole_numbers_stand_for_categories_of_the_same_digits(tmp_path):
     assert clf.encoder_.unseen == read.encoder_.unseen == 0
 
 
+def test_a_category_with_a_point_and_zeros_is_the_whole_number(tmp_path):
+    path = tmp_path / "codes.csv"
+    path.write_text("code,y\n" + "1.0,a\n2.0,b\n,a\n" * 5)
+    from_file = wm.TableClassifier(categories="code", random_state=0).fit(path)
+    frame = pd.read_csv(path)
+    from_frame = wm.TableClassifier(categories="code", random_state=0).fit(frame, "y")
+    assert from_file.encoder_.feature_name(0) == "code=1.0"
+    assert from_frame.encoder_.feature_name(0) == "code=1"
+    for form in (path, frame, {"code": ["1", "2.00", "-1.0"]}):
+        wanted, found = (clf.decision_function(form) for clf in (from_file, from_frame))
+        np.testing.assert_array_equal(found, wanted)
+    assert from_file.encoder_.unseen == from_frame.encoder_.unseen == 1  # -1
+    from_file.save(tmp_path / "codes.wm")
+    assert wm.load(tmp_path / "codes.wm").encoder_.columns[0].find("1") == 0
+
+
+@pytest.mark.parametrize("values", [[7, 12], ["a", "b"], [False, True]])
+def test_categoricals_of_pandas_mean_the_same_in_parquet(tmp_path, values):
+    frame = pd.DataFrame({"code": pd.Categorical(values * 8 + [None]), "size": [1.5] * 17})
+    frame["y"] = ["u", "v"] * 8 + ["u"]
+    frame.to_parquet(path := tmp_path / "f.parquet")
+    from_file = wm.TableClassifier(random_state=0).fit(path, "y")
+    from_frame = wm.TableClassifier(random_state=0).fit(frame, "y")
+    assert from_file.encoder_.columns == from_frame.encoder_.columns
+    assert from_file.encoder_.columns[0].kind == ("boolean" if values[1] is True else "category")
+    wanted = from_frame.decision_function(frame)
+    for form in (frame, path, pd.read_parquet(path)):  # the last has floats instead of 7 and 12
+        np.testing.assert_array_equal(from_file.decision_function(form), wanted)
+
+
+def test_a_model_that_learned_numbers_reads_categoricals_as_numbers(tmp_path):
+    frame = pd.DataFrame({"code": [7, 12, 9] * 5, "y": ["u", "v", "u"] * 5})
+    clf = wm.TableClassifier(random_state=0).fit(frame, "y")
+    frame.astype({"code": "category"}).to_parquet(path := tmp_path / "f.parquet")
+    wanted = clf.decision_function(frame)
+    np.testing.assert_array_equal(clf.decision_function(path), wanted)
+
+
+def test_parquet_with_metadata_of_another_program_is_read(tmp_path):
+    table = pa.table({"code": [1, 2], "y": ["a", "b"]})
+    for said in (
+        b"",
+        b"[]",
+        b'{"columns": [3]}',
+        b'{"columns": [{"name": "code"}]}',
+        b'{"columns": [{"name": [], "pandas_type": "categorical"}]}',
+        b"\xff",
+    ):
+        pq.write_table(table.replace_schema_metadata({b"pandas": said}), tmp_path / "f.parquet")
+        clf = wm.TableClassifier(random_state=0).fit(tmp_path / "f.parquet")
+        assert clf.encoder_.columns[0].kind == "number"
+
+
+def test_columns_are_counted_as_in_a_file_and_have_one_role(tmp_path):
+    frame = pd.DataFrame({"w": 1.0, "y": list("ab"), "t": ["red", "blue"], "x": [1, 2]})
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    clf = wm.TableClassifier(weight=0, text=2, columns=-1)
+    for fitted in (clone(clf).fit(frame, "y"), clone(clf).fit(tmp_path / "f.csv", "y")):
+        assert fitted.feature_names_in_.tolist() == ["t", "x"]
+        assert fitted.encoder_.text_columns == ("t",)
+    for given, told in [
+        ({"drop": "y"}, "'y' cannot be both the label and dropped"),
+        ({"weight": "w", "drop": "w"}, "'w' cannot be both the weight and dropped"),
+        ({"text": "t", "categories": "t"}, "'t' cannot be both a text and a category"),
+    ]:
+        for source in (frame, tmp_path / "f.csv"):
+            with pytest.raises(wm.DataError, match=told):
+                wm.TableClassifier(**given).fit(source, "y")
+
+
+def test_categories_of_other_spellings_stay_apart():
+    cells = ["007", "7", "3.1", "3.10", "1", "1.0"]
+    clf = wm.TableClassifier(random_state=0).fit({"code": cells * 2}, ["a", "b"] * 6)
+    column = clf.encoder_.columns[0]
+    assert list(column.values) == cells[:5]  # 1.0 is 1
+    assert [column.find(code) for code in ("7.0", "07", "007.0", "3.100")] == [1, -1, -1, -1]
+    # A model from version 0.1 may have both: what it was given keeps its meaning.
+    old = LearnedColumn("code", "category", values={"1": 0, "1.0": 1, "2.0": 2})
+    assert [old.find(code) for code in ("1", "1.0", "1.00", "2")] == [0, 1, 0, 2]
+
+
 FORMS = ("csv", "jsonl", "parquet")
 
 
@@ -350,7 +432,7 @@ def test_strings_that_are_dates_are_refused_in_every_format(form, tmp_path):
 def test_identifiers_are_refused():
     n = 1200
     table = {"name": [f"n{i}" for i in range(n)], "x": np.arange(n)}
-    with pytest.raises(wm.DataError, match=r"column 'name' has 1200 different values .* drop it"):
+    with pytest.raises(wm.DataError, match=r"column 'name' has 1,200 different values .* drop it"):
         wm.TableClassifier().fit(table, np.arange(n) % 2)
     few = wm.TableClassifier(drop="name", random_state=0).fit(table, np.arange(n) % 2)
     assert few.feature_names_in_.tolist() == ["x"]

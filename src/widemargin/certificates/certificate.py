@@ -367,4 +367,4 @@ def _some(items: Any, shares: Sequence[Fraction] = ()) -> str:
         f"{item} ({float(shares[k]):.4g})" if len(shares) else f"{item}"
         for k, item in enumerate(items[:6])
     ]
-    return ", ".join(shown) + (f", ... ({len(items)})" if len(items) > 6 else "")
+    return ", ".join(shown) + (f", ... ({len(items):,})" if len(items) > 6 else "")

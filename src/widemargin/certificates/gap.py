@@ -75,7 +75,7 @@ class GapCertificate(ShownAsLines):
     def __str__(self) -> str:
         lines = [
             f"primal {self.primal:.9g}, dual {self.dual:.9g}, relative gap {self.gap:.2g}",
-            f"{self.support_vectors} support vectors, largest violation {self.violation:.2g}",
+            f"{self.support_vectors:,} support vectors, largest violation {self.violation:.2g}",
         ]
         if self.margin is not None:
             low, high = self.margin

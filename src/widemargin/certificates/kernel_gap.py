@@ -94,7 +94,7 @@ class KernelCertificate:
     def __str__(self) -> str:
         lines = [
             f"primal {self.primal:.9g}, dual {self.dual:.9g}, relative gap {self.gap:.2g}",
-            f"{self.support_vectors} support vectors, {self.bounded} at their bounds,"
+            f"{self.support_vectors:,} support vectors, {self.bounded:,} at their bounds,"
             f" largest violation {self.violation:.2g}",
         ]
         if self.bound is None:

@@ -71,7 +71,7 @@ def certify(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     if kernel is not None:
         click.echo(f"in the feature space of {kernel}, without bias:")
     if isinstance(found, CertificateTable):
-        click.echo(f"{found.verdict}: {len(found)} questions")
+        click.echo(f"{found.verdict}: {len(found):,} questions")
         for which, part in found.parts.items():
             click.echo(f"\n{' or '.join(map(str, which)) if isinstance(which, tuple) else which}")
             _print_certificate(part, places.of(which))
@@ -136,7 +136,7 @@ class _Places:
         for source, line in map(self._place, sorted(examples.tolist())[:_SHOWN]):
             lines.setdefault(source, []).append(str(line))
         shown = "; ".join(f"{source} lines {', '.join(some)}" for source, some in lines.items())
-        return shown + (f" and {len(examples) - _SHOWN} more" if len(examples) > _SHOWN else "")
+        return shown + (f" and {len(examples) - _SHOWN:,} more" if len(examples) > _SHOWN else "")
 
     def _place(self, example: int) -> tuple[str, int]:
         row, before = int(self._which[example]), 0

@@ -20,13 +20,14 @@ from widemargin.cli.targets import PAGE, check_output
 from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
 from widemargin.markup.words import several
+from widemargin.models.text_defaults import WHOLE
 
 
 def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     """Read the examples, compare the learners, and print the result."""
     if given["page"] is not None:
         check_output(given["page"], PAGE)
-    data, classes, _ = read_examples(patterns, given)
+    data, classes, encoder = read_examples(patterns, given)
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to learn")
     some = given["learners"]
@@ -37,7 +38,7 @@ def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
         learners=None if some is None else [name.strip() for name in re.split("[;,]", some)],
         folds=given["folds"],
         repeats=given["repeats"],
-        C=given["C"],
+        C=_cost(given["C"], encoder),
         epochs=given["epochs"],
         random_state=given["seed"],
         watch=None if quiet else _progress,
@@ -52,6 +53,12 @@ def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     click.echo(str(found))
     if given["page"]:
         click.echo(f"\nreport written to {given['page']}")
+
+
+def _cost(given: float | None, encoder: Any) -> float | None:
+    """C: that of `train` if there are only texts, and otherwise the default of `compare`."""
+    texts = encoder.kind == "text" or getattr(encoder, "only_texts", False)
+    return WHOLE.parameters["C"] if given is None and texts else given
 
 
 def _progress(done: int, of: int, name: str) -> None:

@@ -114,7 +114,7 @@ def show_history(history: History) -> None:
     if solved:
         _chart("relative gap, on a logarithmic scale", history, gaps, "{:.2g}", powers=True)
     else:
-        _chart("mistakes", history, history["mistakes"], "{:.0f}")
+        _chart("mistakes", history, history["mistakes"], "{:,.0f}")
     scores = history["held_out"]
     measured = np.flatnonzero(np.isfinite(scores))
     if len(measured) == 1:  # an SVM is measured once, when it is solved

@@ -229,8 +229,8 @@ class LinearTrainer(RowTrainer):
         if self.settings.shuffle is not False:
             mend = "shuffle the file first, for example with shuf, or give more --memory"
         click.echo(
-            f"warning: {runs.longest} consecutive rows had the label {label}; rows sorted by class"
-            f" are learned badly unless they are shuffled: {mend}",
+            f"warning: {runs.longest:,} consecutive rows had the label {label}; rows sorted by"
+            f" class are learned badly unless they are shuffled: {mend}",
             err=True,
         )
         return Section({**found.figures, "longest_run": runs.longest}, found.lines)

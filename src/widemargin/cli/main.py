@@ -406,7 +406,7 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
     default=2,
     least=1,
 )
-@click.option("--C", "C", type=float, default=1.0, show_default=True, help="Cost of an error.")
+@click.option("--C", "C", type=float, help="Cost of an error (default: 1; for texts 2).")
 @options.count("--epochs", "Number of epochs of the online learners.", default=10, least=1)
 @options.count("--seed", "Random seed.", default=0)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,11 +11,13 @@ import numpy as np
 
 from widemargin.cli import options
 from widemargin.data.encode.numbers import NumbersEncoder
-from widemargin.data.readers.chunk import Chunk
+from widemargin.data.readers.chunk import Chunk, Labels
 from widemargin.data.readers.files import Files
 from widemargin.data.readers.formats import FORMATS_OF, TABLES
+from widemargin.data.readers.sources import name_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
+from widemargin.markup.words import some_labels
 from widemargin.modelfile import learner_of
 from widemargin.models.linear import load_model
 from widemargin.models.multilabel import MultilabelModel
@@ -45,6 +48,22 @@ def load_rows_model(path: str) -> Any:
     if isinstance(model, MultilabelModel):
         raise DataError(f"{path}: is a model with several labels per row: load it in Python")
     return model
+
+
+def labels_among(labels: Labels, which: np.ndarray) -> list[str]:
+    """The labels of some rows, as text; rows without a label are left out."""
+    codes = labels.codes[which & (labels.codes >= 0)]
+    return list(map(str, labels.values[codes].tolist()))
+
+
+def no_known_label(patterns: Sequence[str], found: Counter[str], known: np.ndarray) -> DataError:
+    """The error for files in which no label is a class of the model."""
+    names = ", ".join(map(name_of, patterns))
+    labels = some_labels(label for label, _ in found.most_common())
+    return DataError(
+        f"{names}: the model knows none of the labels: found {labels}, but its classes are"
+        f" {some_labels(known.tolist())}"
+    )
 
 
 class ModelInput:

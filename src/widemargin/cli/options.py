@@ -127,8 +127,8 @@ _READING = [
     ),
     click.option(
         "--delimiter",
-        help="CSV and TSV: what separates the cells, such as ';' or tab (default: guessed from the"
-        " first lines).",
+        help="CSV and TSV: what separates the cells, such as ';', tab or ' ' for one blank"
+        " (default: guessed from the first lines).",
     ),
     click.option(
         "--decimal",

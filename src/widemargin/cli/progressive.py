@@ -112,6 +112,11 @@ class Progressive:
         )
         return learned, more
 
+    @property
+    def new_classes(self) -> list[Any]:
+        """The classes that the model did not have."""
+        return np.setdiff1d(self._classes.values, self._model.classes).tolist()
+
     def _note(self, number: int, frame: FrameType | None) -> None:
         """Handle Ctrl-C: stop waiting at once, but finish what has been read."""
         self.interrupted = True

@@ -48,7 +48,7 @@ def describe_ranking(curves: Curves, measures: Measures, model: Any) -> list[str
     ]
     rarer = ", the rarer one" if 2 * curves.positives < len(curves.truth) else ""
     lines = [
-        f"class {curves.positive}{rarer}: {curves.positives} of {len(curves.truth)} rows",
+        f"class {curves.positive}{rarer}: {curves.positives:,} of {len(curves.truth):,} rows",
         *([f"threshold: {describe_threshold(model)}"] if model.threshold else []),
         *(
             f"{name:<17}  {value:.4f} (95 % interval {low:.4f} to {high:.4f}{more})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,12 @@ import numpy as np
 
 from widemargin.cli import options
 from widemargin.cli.inspect import one_example
-from widemargin.cli.model_input import ModelInput, load_rows_model
+from widemargin.cli.model_input import (
+    ModelInput,
+    labels_among,
+    load_rows_model,
+    no_known_label,
+)
 from widemargin.cli.sentences import (
     load_sentence_model,
     read_sentences,
@@ -72,16 +78,20 @@ def _examine(inputs: ModelInput, files: Sequence[str]) -> Exam:
     """Compare the model's predictions for files with their labels, chunk by chunk."""
     model = inputs.model
     classes, exam = Classes(model.classes), Exam(model.classes)
+    unknown: Counter[str] = Counter()
     for chunk, rows in inputs.chunks():
         if chunk.labels is None:
             raise DataError(f"{chunk.source}: has no labels to compare the predictions with")
         codes = classes.codes(chunk.labels)
+        unknown.update(labels_among(chunk.labels, codes < 0))
         scores = np.asarray(model.decision_function(rows, inputs.threads))
         found = best_class(scores)
         leads = leads_of(scores, codes, found, len(model.classes))
         exam.add(codes, found, leads, _MistakeDescriber(inputs, chunk, found, leads))
     if not exam.rows:
         raise DataError(f"{', '.join(map(name_of, files))}: there are no examples")
+    if unknown and not exam.measures.confusion[:-1].any():
+        raise no_known_label(files, unknown, model.classes)
     return exam
 
 

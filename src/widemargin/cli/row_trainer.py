@@ -26,8 +26,9 @@ from widemargin.cli.training_data import (
 from widemargin.data.datasets import Encoded
 from widemargin.data.readers.files import Files
 from widemargin.data.readers.sources import name_of
+from widemargin.errors import DataError
 from widemargin.evaluate.intervals import wilson
-from widemargin.markup.words import several
+from widemargin.markup.words import several, some_labels
 from widemargin.models.text_defaults import NGRAMS
 from widemargin.online.fit import check_classes
 from widemargin.online.held_out import usual_part
@@ -112,6 +113,11 @@ class RowTrainer(Trainer):
             found.held_out = self.measured = read_held_out(
                 job.valid, self.reading, found.encoder, found.classes
             )
+            if not np.any(self.measured.codes >= 0):
+                raise DataError(
+                    f"{job.valid}: none of its labels occurs in the examples to learn from, whose"
+                    f" classes are {some_labels(found.classes.values.tolist())}"
+                )
             return
         part = job.validation or 0.0
         if job.measures:
@@ -145,7 +151,7 @@ class RowTrainer(Trainer):
         skipped = 0 if self.files is None else len(self.files.skipped.lines)
         if not skipped:
             return NOTHING
-        return Section({"skipped_lines": skipped}, [f"bad lines skipped: {skipped}"])
+        return Section({"skipped_lines": skipped}, [f"bad lines skipped: {skipped:,}"])
 
     def measure(self, model: Any) -> Section:
         """The accuracy on held-out rows."""

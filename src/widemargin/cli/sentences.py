@@ -134,7 +134,7 @@ def report_skipped(corpus: Corpus) -> None:
     for flaw in corpus.skipped[:_SHOWN]:
         click.echo(f"skipped: {flaw}", err=True)
     if len(corpus.skipped) > _SHOWN:
-        click.echo(f"... {len(corpus.skipped) - _SHOWN} more bad sentences skipped", err=True)
+        click.echo(f"... {len(corpus.skipped) - _SHOWN:,} more bad sentences skipped", err=True)
 
 
 def refuse_skipping(given: Mapping[str, Any]) -> None:

@@ -130,11 +130,11 @@ class SentenceTrainer(Trainer):
     def describe_data(self, model: Any) -> Section:
         """The numbers of sentences and tokens."""
         figures = {"sentences": len(self.corpus), "tokens": self.corpus.tokens}
-        told = ", ".join(f"{count} {what}" for what, count in figures.items())
+        told = ", ".join(f"{count:,} {what}" for what, count in figures.items())
         lines = [f"{self.corpus.source}: {told}"]
         if self.corpus.skipped:
             figures["skipped_sentences"] = len(self.corpus.skipped)
-            lines.append(f"bad sentences skipped: {len(self.corpus.skipped)}")
+            lines.append(f"bad sentences skipped: {len(self.corpus.skipped):,}")
         if self.held_out is not None and self.job.valid is None:
             held_out = self.count_sentences(self.held_out)
             lines.append(f"held out: {held_out:,} of {len(self.corpus):,} sentences")
@@ -157,7 +157,7 @@ class SentenceTrainer(Trainer):
             counted = {"sentences": found.sentences, "tokens": found.tokens}
             figures = {f"held_out_{what}": count for what, count in counted.items()}
             figures |= {k: v for k, v in figures_of(found).items() if k not in counted}
-            lines = [f"on {found.sentences} held-out sentences:", *figure_lines(found)]
+            lines = [f"on {found.sentences:,} held-out sentences:", *figure_lines(found)]
         if self._is_smaller:
             cost = self._describe_cost(model)
             figures, lines = {**figures, **cost.figures}, [*lines, *cost.lines]
@@ -269,7 +269,7 @@ class TaggerTrainer(SentenceTrainer):
         for token, what in illegal[:_SHOWN]:
             click.echo(f"{corpus.where(token)}: {what}, which {scheme} does not allow", err=True)
         if len(illegal) > _SHOWN:
-            click.echo(f"... {len(illegal) - _SHOWN} more such tags", err=True)
+            click.echo(f"... {len(illegal) - _SHOWN:,} more such tags", err=True)
         return len(illegal)
 
     def examine(self, model: Any, corpus: Corpus) -> Report:
@@ -280,7 +280,10 @@ class TaggerTrainer(SentenceTrainer):
         """The column, number and scheme of the tags."""
         tags = len(set(self.corpus.column(self.column)))
         figures: dict[str, Any] = {"column": self.column, "tags": tags}
-        scheme, line = model.given_scheme or model.scheme, f"tagger of {self.column!r}: {tags} tags"
+        scheme, line = (
+            model.given_scheme or model.scheme,
+            f"tagger of {self.column!r}: {tags:,} tags",
+        )
         if scheme is None:
             return Section(figures, [line])
         figures |= {"scheme": scheme, "illegal_tags": self.illegal}

@@ -21,6 +21,7 @@ from widemargin.cli.sentences import (
 from widemargin.cli.test import SHOWN, print_confusion
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
+from widemargin.markup.words import several
 from widemargin.stores.addresses import size_of
 from widemargin.structured.annotator.annotator import check_annotated
 from widemargin.structured.parser.model import ParserModel
@@ -72,7 +73,7 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         skipped = {"skipped_sentences": len(corpus.skipped)} if corpus.skipped else {}
         click.echo(json.dumps({**figures_of(report), **skipped, **_mistakes(report)}))
         return
-    click.echo(f"{report.sentences} sentences, {report.tokens} tokens")
+    click.echo(f"{several(report.sentences, 'sentence')}, {several(report.tokens, 'token')}")
     click.echo("\n".join(figure_lines(report)))
     if report.spans is not None:
         _print_spans(report)
@@ -142,14 +143,15 @@ def figure_lines(report: Report) -> list[str]:
         overall = report.spans.overall
         lines.append(_line("span F1", overall.f1, overall.interval()))
         lines.append(
-            f"precision {overall.precision:.4f}, recall {overall.recall:.4f}: {overall.right} right"
-            f" of {overall.found} predicted and {overall.wanted} expected"
+            f"precision {overall.precision:.4f}, recall {overall.recall:.4f}:"
+            f" {overall.right:,} right of {overall.found:,} predicted and {overall.wanted:,}"
+            " expected"
         )
     for name, ratio in report.figures.items():
         if ratio.wanted:
             title = TITLES.get(name, name.replace("_", " "))
             line = _line(title, ratio.f1, ratio.interval())
-            lines.append(f"{line}, {ratio.right} of {ratio.wanted}")
+            lines.append(f"{line}, {ratio.right:,} of {ratio.wanted:,}")
     return lines
 
 
@@ -166,7 +168,7 @@ def _print_spans(report: Report) -> None:
     for kind, ratio in kinds.items():
         click.echo(
             f"{kind:<{width}}  {ratio.precision:>9.4f}  {ratio.recall:.4f}  {ratio.f1:.4f}"
-            f"  {ratio.wanted:>8}  {ratio.found:>9}  {ratio.right:>5}"
+            f"  {ratio.wanted:>8,}  {ratio.found:>9,}  {ratio.right:>5,}"
         )
 
 
@@ -175,7 +177,7 @@ def _print_mistakes(report: Report) -> None:
         return
     click.echo("\nthe most frequent errors")
     for mistake in report.mistakes[:_ERRORS]:
-        click.echo(f"{mistake.times:>6}  {mistake.right} taken for {mistake.found}")
+        click.echo(f"{mistake.times:>6,}  {mistake.right} taken for {mistake.found}")
         for example in mistake.examples:
             click.echo(f"        {example}")
 
@@ -197,7 +199,7 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         if model.given_scheme:
             scheme = f", {model.given_scheme} (learned as {model.scheme})"
         click.echo(f"{path}: Tagger of {model.column!r}, order {model.order}{scheme}")
-        click.echo(f"{len(model.tags)} tags: {shown}")
+        click.echo(f"{several(len(model.tags), 'tag')}: {shown}")
         click.echo(f"{len(model.templates)} templates: {', '.join(model.templates.written)}")
         if model.temperature != 1.0:
             click.echo(f"temperature of its probabilities: {model.temperature:.4g}")
@@ -209,11 +211,11 @@ def inspect(path: str, top: int, as_json: bool) -> None:
         shown = ", ".join(model.labels[:_CLASSES])
         shown += ", ..." if len(model.labels) > _CLASSES else ""
         click.echo(f"{path}: Parser, {model.system}, beam {model.beam}")
-        click.echo(f"{len(model.labels)} labels: {shown}")
+        click.echo(f"{several(len(model.labels), 'label')}: {shown}")
         for name, value in model.facts():
             click.echo(f"{name}: {value}")
         for tagger in model.taggers:
-            click.echo(f"its tagger of {tagger.column!r}: {len(tagger.tags)} tags")
+            click.echo(f"its tagger of {tagger.column!r}: {several(len(tagger.tags), 'tag')}")
     click.echo(f"parameters: {given or '-'}")
     click.echo(f"file: {told['bytes']:,} bytes")
     show_history(model.history)

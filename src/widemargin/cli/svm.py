@@ -12,6 +12,7 @@ from widemargin.cli.row_trainer import RowTrainer
 from widemargin.cli.trainer import Job, Section
 from widemargin.linear_svm.fit import SVMSettings, fit_svm
 from widemargin.linear_svm.scaling import scale_columns, unscale_weights
+from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
 from widemargin.online.state import State
 from widemargin.training.checkpoints import Checkpoints
@@ -92,7 +93,8 @@ class SVMTrainer(RowTrainer):
     def describe_learner(self, model: Any) -> Section:
         """The loss and C, the number of epochs, and why training stopped."""
         settings, history = self.settings, model.history
-        line = f"{self.estimator}, {settings.rule} loss, C = {settings.C:g}, {len(history)} epochs"
+        epochs = several(len(history), "epoch")
+        line = f"{self.estimator}, {settings.rule} loss, C = {settings.C:g}, {epochs}"
         return Section(
             {"loss": settings.rule, "C": settings.C}, [f"{line}; stopped: {history.stopped}"]
         )

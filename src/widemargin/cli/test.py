@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from widemargin.cli.model_input import ModelInput
+from widemargin.cli.model_input import ModelInput, labels_among, no_known_label
 from widemargin.cli.ranking import describe_ranking, ranking_figures
 from widemargin.data.datasets import Classes
 from widemargin.data.readers.sources import name_of
@@ -54,14 +54,15 @@ def test(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
             raise DataError(
                 f"{chunk.source}:{chunk.lines[missing[0]]}: has no label to test against"
             )
-        strange = chunk.labels.codes[answers < 0]
-        unknown.update(map(str, chunk.labels.values[strange].tolist()))
+        unknown.update(labels_among(chunk.labels, answers < 0))
         scores = model.decision_function(rows, inputs.threads)
         confusion += confusion_of(answers, best_class(scores), k)
         if k == 2:
             ranked.append((answers, scores))
     if not confusion.any():
         raise DataError(f"{', '.join(map(name_of, files))}: there are no examples")
+    if not confusion[:-1].any():
+        raise no_known_label(files, unknown, model.classes)
     measures = Measures(model.classes.tolist(), confusion)
     curves = None
     if ranked:
@@ -115,14 +116,14 @@ def _print(measures: Measures, unknown: Counter[str]) -> None:
         click.echo(
             f"{label!s:<{width}}  {measures.precision[i]:>9.4f}  {measures.recall[i]:>6.4f}"
             f"  {measures.f1[i]:.4f}  {each[i][0]:.4f} to {each[i][1]:.4f}"
-            f"  {int(measures.support[i]):>6}"
+            f"  {int(measures.support[i]):>6,}"
         )
     if unknown:
-        some = ", ".join(f"{label} ({rows})" for label, rows in unknown.most_common(_UNKNOWN))
-        more = f", and {len(unknown) - _UNKNOWN} more" if len(unknown) > _UNKNOWN else ""
+        some = ", ".join(f"{label} ({rows:,})" for label, rows in unknown.most_common(_UNKNOWN))
+        more = f", and {len(unknown) - _UNKNOWN:,} more" if len(unknown) > _UNKNOWN else ""
         click.echo(
             "\nrows with a label that the model does not know, counted as mistakes:"
-            f" {unknown.total()}\nthese labels: {some}{more}"
+            f" {unknown.total():,}\nthese labels: {some}{more}"
         )
     if len(measures.labels) <= SHOWN:
         print_confusion(measures)
@@ -133,7 +134,7 @@ def _print(measures: Measures, unknown: Counter[str]) -> None:
 def print_confusion(measures: Measures) -> None:
     """Print the confusion table."""
     names = [str(label) for label in measures.labels]
-    cells = [[str(count) for count in row] for row in measures.confusion[:-1].tolist()]
+    cells = [[f"{count:,}" for count in row] for row in measures.confusion[:-1].tolist()]
     widths = [max(len(names[j]), *(len(row[j]) for row in cells)) for j in range(len(names))]
     side = max(map(len, names))
     click.echo("\nright answer (down), prediction (across)")
@@ -150,4 +151,4 @@ def _print_commonest(measures: Measures) -> None:
     for at in np.argsort(-wrong, axis=None, kind="stable")[:10]:
         i, j = np.unravel_index(at, wrong.shape)
         if wrong[i, j]:
-            click.echo(f"{wrong[i, j]:>6}  {measures.labels[i]} taken for {measures.labels[j]}")
+            click.echo(f"{wrong[i, j]:>6,}  {measures.labels[i]} taken for {measures.labels[j]}")

@@ -87,7 +87,8 @@ def _describe(choice: Choice, rule: str) -> Section:
         "threshold_expected": None if choice.expected is None else _figures(choice.expected),
     }
     lines = [
-        f"threshold: {rule}, chosen for {choice.aim} of {label} on {choice.chosen.n} held-out rows"
+        f"threshold: {rule}, chosen for {choice.aim} of {label}"
+        f" on {choice.chosen.n:,} held-out rows"
     ]
     if choice.expected is not None:
         told = [

@@ -53,7 +53,7 @@ def report(trainer: Trainer, model: Any, measured: Section, seconds: float) -> N
     if trainer.shows_history:
         lines += [repr(history), ""]
     if trainer.shows_mistakes:
-        lines.append(f"mistakes while learning: {history.mistakes} in {several(epochs, 'epoch')}")
+        lines.append(f"mistakes while learning: {history.mistakes:,} in {several(epochs, 'epoch')}")
     size = f" ({figures['bytes']:,} bytes)" if trainer.shows_size else ""
     lines += [*result.lines, f"model saved to {figures['model']}{size}", *measured.lines]
     click.echo("\n".join(lines))

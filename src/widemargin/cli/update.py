@@ -145,6 +145,7 @@ def _answer_and_learn(
         "rows": progressive.counts.examples,
         "epochs": 1,
         "mistakes": more.mistakes,
+        "new_classes": len(progressive.new_classes),
         **({"accuracy": progressive.right / labelled} if labelled else {}),
         **({"threshold": learned.threshold} if learned.threshold else {}),
         "seconds": time.monotonic() - began,
@@ -153,10 +154,10 @@ def _answer_and_learn(
     if given["as_json"]:
         click.echo(json.dumps(figures), err=True)
     elif not given["quiet"]:
-        _print_figures(figures, learned, err=True)
+        _print_figures(figures, learned, progressive.new_classes, err=True)
         if labelled:
-            right = figures["accuracy"]
-            click.echo(f"accuracy of the answers: {right:.4f} on {labelled} rows", err=True)
+            rows = several(labelled, "row")
+            click.echo(f"accuracy of the answers: {figures['accuracy']:.4f} on {rows}", err=True)
     return 130 if progressive.interrupted else 0
 
 

@@ -17,6 +17,7 @@ from widemargin.errors import DataError
 from widemargin.evaluate.folds import stratified_folds
 from widemargin.markup.reprs import brief
 from widemargin.markup.words import several
+from widemargin.models.text_defaults import WHOLE
 from widemargin.parameters import check_whole
 
 #: Number of rows on which every learner is run before it is timed, so that loops are compiled.
@@ -32,7 +33,7 @@ def compare(
     learners: Mapping[str, Any] | Sequence[str] | None = None,
     folds: int = 5,
     repeats: int = 2,
-    C: float = 1.0,
+    C: float | None = None,
     epochs: int = 10,
     random_state: int | None = 0,
     watch: Watch | None = None,
@@ -47,7 +48,8 @@ def compare(
     Parameters
     ----------
     X : array, sparse matrix, or list of texts
-        The examples. Texts become hashed words and pairs of words.
+        The examples. Texts are encoded as `TextClassifier` does by default: hashed words and pairs
+        of words with idf, whose document frequencies are those of all texts.
     y : array of labels
         Their labels.
     learners : list of names or dict of estimators, optional
@@ -56,8 +58,9 @@ def compare(
         would take more than about a minute.
     folds, repeats : int
         Number of cross-validation folds, and number of times to repeat it with different folds.
-    C : float
-        Cost of an error, for learners that have one.
+    C : float, optional
+        Cost of an error, for learners that have one. By default 1, and 2 for texts, as in
+        `TextClassifier`.
     epochs : int
         Number of epochs of the online learners.
     random_state : int or None
@@ -79,6 +82,8 @@ def compare(
     >>> [entry.name for entry in found.entries if entry.accuracy > 0.9]
     ['logistic regression', 'linear SVM']
     """
+    if C is None:
+        C = WHOLE.parameters["C"] if _are_texts(X) else 1.0
     X, y = _examples(X), np.asarray(y)
     n = X.shape[0]
     classes, codes = encode_labels(y)
@@ -161,17 +166,22 @@ class _Record:
         )
 
 
+def _are_texts(X: Any) -> bool:
+    """Whether examples are a list or an array of strings."""
+    if hasattr(X, "dtype"):
+        return X.ndim == 1 and len(X) > 0 and isinstance(np.asarray(X)[0], str)
+    return not hasattr(X, "shape") and len(X) > 0 and isinstance(X[0], str)
+
+
 def _examples(X: Any) -> Any:
     """Convert examples to a matrix; texts are hashed."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
-    if not hasattr(X, "shape") and len(X) and isinstance(X[0], str):
+    if _are_texts(X):
         from widemargin.estimators.text import HashedText
 
-        return HashedText(ngrams=2).fit_transform(X)
+        return HashedText(ngrams=WHOLE.ngrams, idf=WHOLE.idf).fit_transform(list(X))
     X = np.asarray(X)
-    if X.ndim == 1 and X.dtype.kind in "UO":
-        return _examples(X.tolist())
     if X.ndim != 2:
         raise DataError(f"examples must form a matrix with 2 dimensions, found {X.ndim}")
     return X

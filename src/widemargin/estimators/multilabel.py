@@ -123,7 +123,7 @@ def subset_accuracy(learner: Any, X: Any, y: Any, sample_weight: Any = None) -> 
     known = labels.among(learner.classes_)
     scores = learner.decision_function(X)
     if len(scores) != labels.n:
-        raise DataError(f"there are {len(scores)} rows but {labels.n} rows of labels")
+        raise DataError(f"there are {len(scores):,} rows but {labels.n:,} rows of labels")
     right = np.all((scores >= 0.0) == known.matrix(), axis=1)
     if len(known.codes) < len(labels.codes):  # rows with labels unknown to the model are wrong
         strange = np.bincount(labels.rows, minlength=labels.n)

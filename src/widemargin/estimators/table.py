@@ -99,7 +99,7 @@ class TableClassifier(EncodedClassifier):
         Whether the first line of a file names the columns; None decides by its content.
     delimiter : str, optional
         What separates the cells of CSV and TSV files; None detects a comma, semicolon, tab or
-        vertical bar from the first lines.
+        vertical bar from the first lines. With " ", two blanks in a row enclose an empty cell.
     decimal : {".", ","}
         The decimal sign of numbers in CSV and TSV files.
     skip_bad : int

@@ -79,7 +79,7 @@ class Curves:
 
     def __repr__(self) -> str:
         return (
-            f"Curves({self.positives} of {len(self.truth)} are {self.positive!r}:"
+            f"Curves({self.positives:,} of {len(self.truth):,} are {self.positive!r}:"
             f" AUC {self.auc:.4f}, average precision {self.average_precision:.4f})"
         )
 
@@ -234,7 +234,7 @@ class Curves:
         if best is None:
             largest = int(np.argmax(counts.precision))
             raise DataError(
-                f"no threshold reaches {aim} for {self.positive!r} on {len(self.truth)} examples:"
+                f"no threshold reaches {aim} for {self.positive!r} on {len(self.truth):,} examples:"
                 f" the largest {aim.kind} is {counts.precision[largest]:.4f}"
                 f" (recall {counts.recall[largest]:.4f})"
             )

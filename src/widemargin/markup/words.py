@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -16,6 +16,19 @@ def several(n: int, what: str) -> str:
     """
     ending = "es" if what.endswith("s") else "s"
     return f"{n:,} {what}{'' if n == 1 else ending}"
+
+
+def some_labels(labels: Iterable[Any], most: int = 5) -> str:
+    """List labels for a message, at most `most` of them.
+
+    Examples
+    --------
+    >>> some_labels(["ham", "spam"]), some_labels(range(1000), most=2)
+    ("'ham', 'spam'", "'0', '1', ... (1,000 in all)")
+    """
+    names = [repr(str(label)) for label in labels]
+    more = f", ... ({len(names):,} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def one_line(text: Any) -> str:

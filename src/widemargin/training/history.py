@@ -302,10 +302,12 @@ class History:
         heads.append("examples")
         cells = [
             (
-                *e[:3],
+                e.epoch,
+                f"{e.mistakes:,}",
+                f"{e.updates:,}",
                 *map(_short, (e.loss, e.change, e.held_out, e.gap)),
                 f"{e.seconds:.2f}",
-                e.examples if streamed else "",
+                f"{e.examples:,}" if streamed else "",
             )
             for e in self._few()
         ]

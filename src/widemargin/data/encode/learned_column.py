@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,8 @@ from widemargin.parameters import check_choice, check_counts, check_kinds
 
 #: Block size for sums: large enough to be fast, small enough to buffer an incomplete block.
 _BLOCK = 1 << 13
+#: A whole number written as a float: 1.0, but not 01.0, which is a code.
+_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
 
 
 @dataclass
@@ -102,6 +105,18 @@ def _joined(
         return n, mean + d * (b / n), squares
 
 
+def without_point(value: str) -> str:
+    """A category without the point and zeros that make a whole number look like a float.
+
+    The same column holds 1.0 in a CSV file, and 1 if pandas has read that file.
+
+    >>> [without_point(value) for value in ("1.0", "-12.00", "007", "07.0", "3.10", "1.0b")]
+    ['1', '-12', '007', '07.0', '3.10', '1.0b']
+    """
+    whole = _WHOLE.fullmatch(value)
+    return value if whole is None else "0" if whole[1] == "-0" else whole[1]
+
+
 @dataclass
 class LearnedColumn:
     """What was learned about a column from training data."""
@@ -111,6 +126,32 @@ class LearnedColumn:
     missing: int = 0
     moments: Moments = field(default_factory=Moments)
     values: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._pointed: dict[str, int] = {}  # of values such as 1.0, by the whole number
+        for value, number in self.values.items():
+            self._index(value, number)
+
+    def _index(self, value: str, number: int) -> None:
+        plain = without_point(value)
+        if plain != value:
+            self._pointed.setdefault(plain, number)
+
+    def find(self, value: str) -> int:
+        """The number of a category, or -1: that of the same spelling, or else 1 for 1.0."""
+        number = self.values.get(value)
+        if number is not None:
+            return number
+        plain = without_point(value)
+        return self.values.get(plain, self._pointed.get(plain, -1))
+
+    def learn(self, value: str) -> int:
+        """The number of a category, which is a new one if there is none yet."""
+        number = self.find(value)
+        if number < 0:
+            number = self.values[value] = len(self.values)
+            self._index(value, number)
+        return number
 
     def absorb(self, other: LearnedColumn) -> np.ndarray:
         """Merge what was learned elsewhere; returns the code here for each code there.
@@ -122,7 +163,7 @@ class LearnedColumn:
             self.moments.absorb(other.moments)
             return np.arange(2, dtype=np.uint64)
         self.moments.count += other.moments.count
-        numbers = [self.values.setdefault(value, len(self.values)) for value in other.values]
+        numbers = [self.learn(value) for value in other.values]
         return np.array([0, *(1 + number for number in numbers)], np.uint64)
 
     @property

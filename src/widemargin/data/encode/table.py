@@ -35,7 +35,8 @@ class TableEncoder:
       zeros. With "none" it is taken as it is.
     - A *boolean* is one feature, 0 or 1, never scaled.
     - A *category* is one feature for each value seen in training, called "column=value". A value
-      that was not seen gives no feature, and is counted in `unseen`.
+      that was not seen gives no feature, and is counted in `unseen`. 1.0 and 1 are one value, but
+      007 and 7 are two.
     - A *missing* number or boolean is 0 (after standard scaling: the mean), and a feature
       "column is missing" is 1, if values of this column were missing in training. A missing
       category is a separate value, "column is missing", on the same condition.
@@ -135,7 +136,7 @@ class TableEncoder:
                 column.moments.add(_numbers(cells.drop_null()))
             elif column.kind == "category":
                 for value in cells.drop_null().unique().to_pylist():
-                    column.values.setdefault(value, len(column.values))
+                    column.learn(value)
                 column.moments.count += len(cells) - cells.null_count
                 self._check_categories(column)
         if self.products.pairs:
@@ -205,8 +206,8 @@ class TableEncoder:
         advice = "it looks like an identifier or free text; drop it, or declare it as text"
         if examples >= _ENOUGH and 2 * distinct > examples:
             raise DataError(
-                f"column {column.name!r} has {distinct} different values in {examples} examples:"
-                f" {advice}"
+                f"column {column.name!r} has {distinct:,} different values in {examples:,}"
+                f" examples: {advice}"
             )
         if examples >= _SOME and distinct > _NEARLY_ALL * examples:
             # Without numbers, so that it is shown once for all folds of a cross-validation.
@@ -323,7 +324,7 @@ class TableEncoder:
     def _find_categories(self, column: LearnedColumn, cells: Any) -> tuple[np.ndarray, np.ndarray]:
         """The index of each cell's category in its column, and whether the category is known."""
         coded = cells.dictionary_encode()
-        found = [column.values.get(value, -1) for value in coded.dictionary.to_pylist()]
+        found = [column.find(value) for value in coded.dictionary.to_pylist()]
         numbers = np.array([*found, -1], np.int64)[
             coded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
         ]

@@ -7,8 +7,9 @@ A column is of one of four kinds: `number` (float64), `boolean`, `category` (a s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from widemargin.errors import DataError
@@ -35,7 +36,7 @@ COMMA = r"[+-]?[0-9]+,[0-9]+"
 _NUMBER, _DATE = re.compile(NUMBER), re.compile(DATE)
 #: If at least this fraction of a column are numbers, its other cells are errors.
 _NUMBERS = 0.95
-#: A column given by number, and the delimiters allowed besides a tab.
+#: A column given by number, and the delimiters allowed besides a tab and a blank.
 _WHOLE, _SIGNS = re.compile(r"-?[0-9]+"), tuple("!#$%&'()*+,-./:;<=>?@[]^_`{|}~")
 
 #: The number of the first column in the names of columns without a name, such as c1.
@@ -43,6 +44,9 @@ FIRST = 1
 
 #: Number of columns that a message lists.
 _LISTED = 20
+#: The two roles that one column may have.
+_TOGETHER = (("a text", "a column to use"), ("a category", "a column to use"))
+
 #: The kinds of columns other than texts.
 KINDS = ("number", "boolean", "category")
 
@@ -138,7 +142,8 @@ class TableOptions:
         requested column, or "label", "class" or "target"; for labelled text see `HeaderLine`.
     delimiter : str or None
         The separator between the cells of a line (CSV, TSV). None: a tab in TSV; in CSV a comma,
-        semicolon, tab or vertical bar, depending on the first lines.
+        semicolon, tab or vertical bar, depending on the first lines. If it is a blank, two in a row
+        enclose an empty cell.
     decimal : "." or ","
         The decimal separator (CSV, TSV).
     quote : bool or None
@@ -179,9 +184,10 @@ class TableOptions:
 
     def __post_init__(self) -> None:
         sign = self.delimiter
-        if sign is not None and not (sign in _SIGNS or sign == "\t"):
+        if sign is not None and not (sign in _SIGNS or sign in ("\t", " ")):
             raise ValueError(
-                f"delimiter={sign!r} must be a tab or a single punctuation mark, such as ';'"
+                f"delimiter={sign!r} must be a tab, a single blank or a single punctuation"
+                " mark, such as ';'"
             )
         if self.decimal not in (".", ","):
             raise ValueError(f"decimal={self.decimal!r} must be '.' or ','")
@@ -262,41 +268,37 @@ def choose(
     label = None
     if labelled:
         label = _label(names, options, {*text, *drop, *_if_any(weight)}, source)
-    for name, role in ((label, "label"), (weight, "weight")):
-        if name is not None and name in text:
-            raise DataError(f"{source}: column {name!r} cannot be both the {role} and a text")
-    if weight is not None and weight == label:
-        raise DataError(f"{source}: column {weight!r} cannot be both the label and the weight")
+    roles = {"the label": _if_any(label), "the weight": _if_any(weight), "a text": text}
+    _check_roles(
+        {**roles, "a category": categories, "a column to use": only, "dropped": drop}, source
+    )
     used = {*text, *only} if text or only else set(names)
     used -= {*drop, *_if_any(label), *_if_any(weight)}
     features = tuple(name for name in names if name in used)
-    _check_categories(categories, features, text, (label, weight, *drop), source)
     if not features:
         asked = "; is there another delimiter?" if len(names) == 1 else ""
         raise DataError(
             f"{source}: no column left to learn from (columns found: {_listed(names)}){asked}"
         )
+    for name in categories:
+        if name not in features:
+            raise DataError(
+                f"{source}: column {name!r} is declared a category, but is not a feature:"
+                " name it as a column to use, too"
+            )
     return ChosenColumns(
         (*features, *_if_any(weight)), label, frozenset(text), frozenset(categories), weight
     )
 
 
-def _check_categories(
-    categories: Iterable[str],
-    features: Sequence[str],
-    text: Iterable[str],
-    others: Sequence[str | None],
-    source: str,
-) -> None:
-    """Refuse categories that are not used, or not as such; `others` are used for other things."""
-    for name in categories:
-        if features and name not in features:
-            also = "" if name in others else ": name it as a column to use, too"
-            raise DataError(
-                f"{source}: column {name!r} is declared a category, but is not a feature{also}"
-            )
-        if name in text:
-            raise DataError(f"{source}: column {name!r} cannot be both a text and a category")
+def _check_roles(roles: Mapping[str, Iterable[str]], source: str) -> None:
+    """Refuse a column with two roles, except a text or a category that is a column to use."""
+    for (role, named), (other, also) in combinations(roles.items(), 2):
+        if (role, other) in _TOGETHER:
+            continue
+        for name in named:
+            if name in also:
+                raise DataError(f"{source}: column {name!r} cannot be both {role} and {other}")
 
 
 def _weight(names: Sequence[str], options: TableOptions, source: str) -> str | None:
@@ -361,7 +363,7 @@ def find_column(column: str | int, names: Sequence[str], source: str, first: int
 def _listed(names: Iterable[str]) -> str:
     """Names for a message, at most `_LISTED` of them."""
     names = list(names)
-    more = f", ... ({len(names)} in all)" if len(names) > _LISTED else ""
+    more = f", ... ({len(names):,} in all)" if len(names) > _LISTED else ""
     return ", ".join(repr(name) for name in names[:_LISTED]) + more
 
 

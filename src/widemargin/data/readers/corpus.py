@@ -234,7 +234,7 @@ class Corpus:
         if isinstance(which, (int, np.integer)):
             at = int(which) + len(self) * bool(which < 0)
             if not 0 <= at < len(self):
-                raise IndexError(f"there is no sentence {which}: there are {len(self)}")
+                raise IndexError(f"there is no sentence {which}: there are {len(self):,}")
             return Sentence(self.words[self.starts[at] : self.starts[at + 1]], self, at)
         if isinstance(which, slice) and which.step in (None, 1):
             first, last, _ = which.indices(len(self))
@@ -280,7 +280,7 @@ class Corpus:
         return corpus
 
     def __repr__(self) -> str:
-        return f"Corpus({len(self)} sentences, {self.tokens} tokens: {', '.join(self.names)})"
+        return f"Corpus({len(self):,} sentences, {self.tokens:,} tokens: {', '.join(self.names)})"
 
 
 class Sentence(list[str]):

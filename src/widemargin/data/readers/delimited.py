@@ -69,7 +69,7 @@ class Delimited(RecordReader):
     A cell in double quotes (CSV) may hold anything, with quotes in it doubled; a quote elsewhere in
     a cell is just a quote. Without quoting (TSV), a delimiter or a line end always ends a cell, but
     a cell that is quoted as a whole is read as in CSV, since most programs write such cells. Blank
-    lines are skipped.
+    lines are skipped. If blanks separate cells, two of them enclose an empty cell.
 
     Parameters
     ----------
@@ -96,18 +96,22 @@ class Delimited(RecordReader):
         self.names: list[str] = []
         self.header = False
         d = re.escape(delimiter).encode()
-        quoted = rb' *"((?:[^"]++|"")*+)" *+' if self.quoting else rb"(?!)()"
-        plain = (rb'(?! *")' if self.quoting else b"") + rb"([^\r\n" + d + rb"]*+)"
+        # Blanks around a cell in quotes, unless they separate cells.
+        before, after = (b"", b"") if delimiter == " " else (b" *", b" *+")
+        quoted = before + rb'"((?:[^"]++|"")*+)"' + after if self.quoting else rb"(?!)()"
+        plain = b"(?!" + before + b'")' if self.quoting else b""
+        plain += rb"([^\r\n" + d + rb"]*+)"
         self._cell = re.compile(quoted + b"|" + plain)
         cell = b"(?:" + quoted + b"|" + plain + b")"
-        whole = rb' *"((?:[^"\r\n' + d + rb']|"")*+)" *+'
+        whole = before + rb'"((?:[^"\r\n' + d + rb']|"")*+)"' + after
         self._whole = re.compile(
             rb"(?:(?<=[\n" + d + rb"])|\A)" + whole + rb"(?=[\r\n" + d + rb"])"
         )
         self._record = re.compile(cell + b"(?:" + d + cell + rb")*+\r?\n")
-        self._late_quote = re.compile(b"(?:" + d + rb'|\n|\A) +"')
+        late = rb"(?!)" if delimiter == " " else b"(?:" + d + rb"|\n|\A) +"
+        self._late_quote = re.compile(late + b'"')
         self._unfinished = re.compile(
-            b"(?:" + cell + d + b")*+(?:" + cell + rb'| *"(?:[^"]++|"")*+"?)' + rb"\r?\Z"
+            b"(?:" + cell + d + b")*+(?:" + cell + b"|" + before + rb'"(?:[^"]++|"")*+"?)\r?\Z'
         )
 
     def records(self, data: bytes, final: bool) -> tuple[np.ndarray, np.ndarray, int]:
@@ -216,7 +220,8 @@ class Delimited(RecordReader):
         if options.header is not None:
             return options.header
         if options.schema is not None and not options.schema.header:
-            return False
+            names = {column.name for column in options.schema.columns}
+            return len(names) > 1 and names <= set(first)  # c1, c2, ... as a data frame wrote them
         if options.asked_for() & set(first):
             return True
         number = re.compile(f"{NUMBER}|{COMMA}")
@@ -320,6 +325,8 @@ class Delimited(RecordReader):
         start = int(block.starts[record])
         if self._unquotes and b'"' in block.data[start : block.data.index(b"\n", start)]:
             return f"{cells}; if quoted cells hold tabs or line ends, give the format csv"
+        if self.delimiter == " ":
+            return f"{cells}; cells are separated by exactly one blank"
         return cells
 
     def _split(self, data: bytes, at: int) -> list[tuple[bytes, int]]:

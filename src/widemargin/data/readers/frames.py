@@ -78,7 +78,7 @@ def arrow_table(X: Any) -> Any:
     columns = [_arrow_column(str(name), cells) for name, cells in named]
     lengths = {len(column): name for name, column in zip(names, columns, strict=True)}
     if len(lengths) > 1:
-        told = " and ".join(f"{name!r} has {n} rows" for n, name in sorted(lengths.items())[:2])
+        told = " and ".join(f"{name!r} has {n:,} rows" for n, name in sorted(lengths.items())[:2])
         raise DataError(f"the columns have different lengths: {told}")
     return pa.table(dict(zip(names, columns, strict=True)))
 
@@ -141,6 +141,7 @@ class Frame:
     def __init__(self, X: Any, y: Any, options: ReadOptions) -> None:
         self.options = options
         self._table, self._labels = arrow_table(X), y
+        self._names = tuple(self._table.column_names)
         self._label: str | None = None
         self._weights: np.ndarray | None = None
         if options.table.weight is not None and options.table.need_label:
@@ -213,9 +214,14 @@ class Frame:
     def _find_schema(self, labels: Labels | None) -> TableSchema:
         """Which columns are used, and what they hold."""
         table, options = self._table, self.options.table
-        names = [name for name in table.column_names if name != self._label]
-        choice = choose(names, replace(options, weight=None), _SOURCE, labelled=False)
-        kinds = {name: _kind_for(table, name, choice) for name in choice.features}
+        labelled = self._label in self._names
+        if labelled:
+            options = replace(options, label=self._label)
+        if self._weights is None:
+            options = replace(options, weight=None)
+        choice = choose(self._names, options, _SOURCE, labelled=labelled)
+        used = [name for name in choice.features if name != choice.weight]
+        kinds = {name: _kind_for(table, name, choice) for name in used}
         refuse_dates(table, kinds, choice.categories, frozenset(options.missing_values))
         columns = tuple(Column(name, kind) for name, kind in kinds.items())
         numbers = labels is not None and labels.values.dtype.kind in "iuf"
@@ -228,8 +234,10 @@ def _kind_for(table: Any, name: str, choice: ChosenColumns) -> str:
     found = table.schema.field(name).type
     if name in choice.text:
         return "text"
-    named = name in choice.categories or types.is_dictionary(found)
-    return "category" if named else kind_of(name, found)
+    if name in choice.categories:
+        return "category"
+    kind = kind_of(name, found)
+    return "category" if kind == "number" and types.is_dictionary(found) else kind
 
 
 def conform(table: Any, schema: TableSchema, missing: Sequence[str]) -> Any:

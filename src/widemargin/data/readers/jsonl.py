@@ -30,15 +30,19 @@ _DEEPEST = 1000
 class JsonLines(RecordReader):
     """A table with one object per line: keys are columns, and an absent key is a missing value.
 
-    Keys that are not used, and keys that do not occur in the first chunk, are ignored. Blank lines
-    are skipped.
+    Keys that are not used are ignored, and so are keys that do not occur in the first chunk, unless
+    a model needs them. If all keys that it needs are absent there, this must be another file: they
+    are not among the `names`. Blank lines are skipped. If a pipe is `live`, its first records need
+    not have the label.
     """
 
     typed = True
     header = True
 
-    def __init__(self, source: str, options: TableOptions):
+    def __init__(self, source: str, options: TableOptions, live: bool = False):
         self.source = source
+        self._schema = options.schema
+        self._label = _later_label(options) if live else None
         self.missing = frozenset(options.missing_values)
         self._converts = options.converts
         self._categories: frozenset[str] = frozenset()  # requested by the user
@@ -67,12 +71,27 @@ class JsonLines(RecordReader):
             name: pa.string() if pa.types.is_timestamp(found) else found
             for name, found in self._types.items()
         }
+        if self._schema is not None:
+            self._add_absent(self._schema)
         self.names = list(self._types)
         if not self.names:
             for row in self.rows(block, TableSchema(()), None):
                 if isinstance(row, str):
                     raise DataError(row)
         return block
+
+    def _add_absent(self, schema: TableSchema) -> None:
+        """The keys that the model needs and that no record has so far, unless all are absent."""
+        import pyarrow as pa
+
+        if not any(name in self._types for name, _ in schema.columns):
+            return
+        types = {"number": pa.float64(), "boolean": pa.bool_()}
+        for name, kind in schema.columns:
+            self._types.setdefault(name, types.get(kind, pa.string()))
+        if self._label is not None:
+            whole = schema.label_kind == "whole"
+            self._types.setdefault(self._label, pa.int64() if whole else pa.string())
 
     def _types_one_by_one(self, block: RecordBlock) -> dict[str, Any]:
         """The type of the first value of each key, in a block that Arrow cannot read."""
@@ -205,6 +224,13 @@ class JsonLines(RecordReader):
             hint = " (the last line is cut short?)" if cut else ""
             return f"{self.source}:{line}:{column} {bad.reason}{hint}"
         return Row(line, place, said, values)
+
+
+def _later_label(options: TableOptions) -> str | None:
+    """The key of the labels, if it is known, and may be absent."""
+    known = options.schema.label if options.schema is not None else None
+    label = known if options.label is None else options.label
+    return label if isinstance(label, str) and not options.need_label else None
 
 
 def _has_other_kind(name: str, arrow_type: Any, kind: str) -> bool:

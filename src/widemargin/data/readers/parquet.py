@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
@@ -34,7 +35,7 @@ class Parquet(RecordReader):
         self.source = source
         self.missing = frozenset(opts.missing_values)
         self._converts = opts.converts
-        self._categories: frozenset[str] = frozenset()  # requested by the user
+        self._categories: frozenset[str] = frozenset()  # even if they hold numbers
         self._groups = opts.row_groups
         if not isinstance(stream, (str, os.PathLike)) and not stream.seekable():
             raise DataError(f"{source}: Parquet cannot be read from a pipe; give a file")
@@ -102,21 +103,24 @@ class Parquet(RecordReader):
     ) -> tuple[dict[str, str], list[Any]]:
         """What the columns hold, and the first labels."""
         types = self._file.schema_arrow
-        self._categories = choice.categories
+        declared = _pandas_categoricals(types)
+        asked: set[str] = set()
         kinds = {}
         try:
             for name in choice.features:
                 found = kinds[name] = kind_of_type(name, types.field(name).type)
                 if name in choice.text:
                     kinds[name] = "text"
-                elif name in choice.categories:
+                elif name in choice.categories or name in declared:
                     kinds[name] = "category"
+                    asked.add(name)
                 if found == "boolean" != kinds[name] or (found, kinds[name]) == ("number", "text"):
                     raise CellError(f"column {name!r} holds {found}s, where strings are needed")
             if choice.label is not None:
                 kind_of_type(choice.label, types.field(choice.label).type)
         except CellError as bad:
             raise DataError(f"{self.source}: {bad.reason}") from None
+        self._categories = frozenset(asked)
         if block is None:
             return kinds, []
         try:
@@ -177,6 +181,26 @@ class Parquet(RecordReader):
         except CellError as bad:
             return f"{place}column {name!r}: {bad.reason}"
         return Row(int(block.lines[i]), place, said, values)
+
+
+def _pandas_categoricals(schema: Any) -> frozenset[str]:
+    """The columns of integers that were categoricals in pandas.
+
+    Parquet and `pandas.read_parquet` only remember categoricals of strings, but pandas describes
+    all of them in the metadata of the file.
+    """
+    import pyarrow as pa
+
+    try:
+        about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        named = {
+            column["name"]
+            for column in about.get("columns", ())
+            if column["pandas_type"] == "categorical"
+        }
+    except (ValueError, TypeError, KeyError, AttributeError):  # written by something else
+        return frozenset()
+    return frozenset(f.name for f in schema if f.name in named and pa.types.is_integer(f.type))
 
 
 def row_group_sizes(path: str) -> list[int]:

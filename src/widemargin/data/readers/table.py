@@ -153,7 +153,7 @@ class TableChunks:
 
     def _read_lines(self, stream: Any, format: str, size: int) -> Iterator[Chunk]:
         if format == "jsonl":
-            self._format = JsonLines(self.source, self._options)
+            self._format = JsonLines(self.source, self._options, self._live)
         else:
             delimiter = self._options.delimiter or "\t"
             if format == "csv" and self._options.delimiter is None:
@@ -238,7 +238,7 @@ class TableChunks:
         distinct, n = len(labels.values), len(labels.codes)
         if n >= _MANY and 2 * distinct > n:
             raise DataError(
-                f"{self.source}: column {column!r} has {distinct} different labels in {n}"
+                f"{self.source}: column {column!r} has {distinct:,} different labels in {n:,}"
                 " examples; name the column that holds the classes (label)"
             )
 
