@@ -433,6 +433,22 @@ def test_the_forgetron_keeps_its_bound():
     assert B < learner.mistakes_ <= bound < n
 
 
+@pytest.mark.parametrize("forget", ["random", "forgetron", "projectron"])
+def test_the_memory_of_a_budget_follows_what_is_stored(forget, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 4)), rng.integers(2, size=120)
+    monkeypatch.setattr(budget, "_BLOCK", 16)
+    how = {"forget": forget, "keep": "last", "shuffle": False, "epochs": 2}
+    roomy = KernelPerceptron(budget=500, **how).fit(X, y).model_
+    monkeypatch.setattr(budget, "_ROOM", 3)
+    for B in (500, 10**6, 10**30):
+        grown = KernelPerceptron(budget=B, **how).fit(X, y).model_
+        np.testing.assert_array_equal(
+            grown.support.rows.stored.values, roomy.support.rows.stored.values
+        )
+        np.testing.assert_allclose(grown.coef, roomy.coef, rtol=1e-12)
+
+
 def test_what_a_budget_cannot_keep_is_refused():
     X, y, _ = unit_kernel(0)
     with pytest.raises(ValueError, match="keep 'last'"):
