@@ -48,7 +48,6 @@ from widemargin.online.held_out import HeldOut
 from widemargin.online.label_runs import warn_of_runs
 from widemargin.online.mistake_log import Correction
 from widemargin.online.orders import generator_of
-from widemargin.online.rules import uses_of_rule
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.parameters import changed, check_choice, refuse_unused, settings_from
@@ -212,7 +211,7 @@ class LinearLearner(LinearAnswers):
         settings = self._settings()
         first = not hasattr(self, "model_")
         if first:
-            refuse_unused(changed(settings), uses_of_rule(settings.rule))
+            refuse_unused(changed(settings), settings.uses_of_rule())
         else:
             self._refuse_after_dicts()
         self._refuse_balanced("partial_fit")

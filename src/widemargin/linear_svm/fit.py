@@ -36,6 +36,7 @@ from widemargin.markup.reprs import brief_repr
 from widemargin.online.columns import Columns, columns_for
 from widemargin.online.fit import prices, split
 from widemargin.online.held_out import HeldOut, HeldOutScore
+from widemargin.online.rules import use_of_class_weight
 from widemargin.online.state import State
 from widemargin.parameters import (
     Use,
@@ -99,7 +100,10 @@ class SVMSettings:
     def uses(self) -> dict[str, Use]:
         """Which settings have an effect."""
         biased = Use(bool(self.fit_intercept), "with fit_intercept=False", "with a bias")
-        return {"bias": biased}
+        finite = not math.isinf(self.C)
+        weight = use_of_class_weight(self.class_weight, finite, "with C=inf", "with a finite C")
+        loss = Use(finite, "with C=inf", "with a finite C")
+        return {"bias": biased, "loss": loss, "class_weight": weight}
 
     @property
     def rule(self) -> str:
