@@ -15,8 +15,10 @@ from typing import Any
 import click
 
 import widemargin
+from widemargin.cli import options
 from widemargin.cli.examples import read_examples
 from widemargin.cli.targets import PAGE, check_output
+from widemargin.comparison.contenders import uses_of
 from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
 from widemargin.markup.words import several
@@ -26,15 +28,17 @@ def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     """Read the examples, compare the learners, and print the result."""
     if given["page"] is not None:
         check_output(given["page"], PAGE)
+    some = given["learners"]
+    learners = None if some is None else [name.strip() for name in re.split("[;,]", some)]
+    options.refuse_unused(uses_of(learners), options.typed_options())
     data, classes, _ = read_examples(patterns, given)
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to learn")
-    some = given["learners"]
     quiet = given["as_json"] or not sys.stderr.isatty()
     found = widemargin.compare(
         matrix_of(data.rows),
         classes.values[data.codes],
-        learners=None if some is None else [name.strip() for name in re.split("[;,]", some)],
+        learners=learners,
         folds=given["folds"],
         repeats=given["repeats"],
         C=given["C"],
