@@ -53,6 +53,18 @@ _TAG = re.compile(r"[BIOESLU](?:-\S+)?")
 _VW = re.compile(rf"(?:{_NUMBER}\s+){{0,3}}(?:'?[^\s|]+)?\s*\|.*")
 
 
+def format_of_nothing(name: str, among: tuple[str, ...]) -> str:
+    """The format to read an empty file as: that of its name, or any other.
+
+    Examples
+    --------
+    >>> format_of_nothing("new.csv", ("jsonl", "csv")), format_of_nothing("-", ("jsonl", "csv"))
+    ('csv', 'jsonl')
+    """
+    named = _named(name)
+    return named if named in among else among[0]
+
+
 def format_of(
     name: str, head: bytes, among: tuple[str, ...] = tuple(FORMATS), delimited: bool = False
 ) -> str:
