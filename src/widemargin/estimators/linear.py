@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import STARTED, departure_between
 from widemargin.data.encode.labels import (
+    check_covers,
     check_labels,
     classes_and_codes,
     codes_of,
@@ -230,8 +231,7 @@ class LinearLearner(LinearAnswers):
             rng = self._generator()
             state, history = begin(rows, len(known), settings, rng), History()
         else:
-            if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
-                raise ValueError(f"classes={classes!r} lacks classes that were already learned")
+            check_covers(classes, self.classes_)
             known, codes = self._known_classes(y, also=classes)
             history = self._history_to_extend()
             rng = self._rng

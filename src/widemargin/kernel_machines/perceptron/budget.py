@@ -160,6 +160,14 @@ class Budget:
                 )
             yield len(which), tally
 
+    def would_correct(self, which: np.ndarray) -> bool:
+        """Check examples, without learning, for mistakes."""
+        moment, generator = self.remember(), self.rng.bit_generator.state
+        found = any(tally.updates > 0 for _, tally in self.run(which))
+        self.restore(moment)
+        self.rng.bit_generator.state = generator
+        return found
+
     def scores(self, points: Points, keep: str) -> np.ndarray:
         """The scores (points, k) of the model that would be deployed."""
         support, coef, summed, _ = self.result()

@@ -65,7 +65,7 @@ from widemargin.structured.parser.treebank import (
     with_trees,
 )
 from widemargin.structured.parser.trees import Attachment, check_trees, heads_of
-from widemargin.structured.sentences import corpus_of, hold_out, holds_out
+from widemargin.structured.sentences import corpus_with_words, hold_out, holds_out
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
@@ -213,7 +213,7 @@ class Parser(CertifiedEstimator[ParserModel]):
             is resumed from there, with bit-for-bit the same result.
         """
         self._check_parameters()
-        corpus = corpus_of(sentences)
+        corpus = corpus_with_words(sentences)
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there are no sentences to learn from")
         refuse_too_long(corpus, self.system)
