@@ -240,6 +240,16 @@ LEARNERS = [
     (wm.Perceptron(patience=3), "patience=3"),
     (wm.PassiveAggressive(rule="pa", C=0.1), "C=0.1"),
     (wm.OnlineLogistic(patience=3), "patience=3"),
+    (
+        wm.PassiveAggressive(rule="pa", class_weight={1: 2.0}),
+        "class_weight={1: 2.0} has no effect with rule='pa', only with another rule, or a weight"
+        " of 0",
+    ),
+    (wm.Perceptron(rule="pa", class_weight="balanced"), "class_weight='balanced'"),
+    (wm.KernelPerceptron(rule="pa", class_weight={1: 2.0}), "class_weight={1: 2.0}"),
+    (wm.LinearSVM(C=np.inf, class_weight={1: 2.0}), "class_weight={1: 2.0} has no effect with C="),
+    (wm.LinearSVM(C=np.inf, loss="hinge"), "loss='hinge' has no effect with C=inf"),
+    (wm.KernelSVM(C=np.inf, class_weight={1: 2.0}), "class_weight={1: 2.0}"),
     (wm.LinearSVM(bias="free", fit_intercept=False), "bias='free'"),
     (wm.KernelPerceptron(C=3), "C=3"),
     (
@@ -270,6 +280,13 @@ def test_learners_refuse_what_has_no_effect(learner, said):
 
 def test_learners_take_what_has_an_effect():
     wm.Perceptron(rule="pa2", C=3.0).fit(X, Y)
+    for learner in (
+        wm.PassiveAggressive(rule="pa"),
+        wm.LinearSVM(C=np.inf),
+        wm.KernelPerceptron(rule="pa"),
+        wm.KernelSVM(C=np.inf, kernel="linear"),
+    ):
+        learner.set_params(class_weight={2: 0.0}).fit([*X, [9.0, 9.0]], [*Y, 2])
     wm.Perceptron(patience=3, epochs=2).fit(X, Y, X_val=X, y_val=Y)
     wm.Perceptron(patience=3, epochs=2, validation=0.5).fit(X, Y)
     wm.Perceptron(patience=3).partial_fit(X, Y)

@@ -93,6 +93,21 @@ def test_quiet_prints_nothing(tmp_path):
         (["train", "--C", "3"], 2, "--C has no effect with --rule perceptron, only with --rule"),
         (["train", "--rule", "pa1", "--power", "0.5"], 2, "--power has no effect with --rule pa1"),
         (
+            ["train", "--rule", "pa", "--class-weight", "1=2"],
+            2,
+            "--class-weight has no effect with --rule pa, only with another rule, or a weight of 0",
+        ),
+        (
+            ["train", "--learner", "svm", "--C", "inf", "--class-weight", "1=2"],
+            2,
+            "--class-weight has no effect with --C inf, only with a finite C",
+        ),
+        (
+            ["train", "--learner", "svm", "--C", "inf", "--loss", "hinge"],
+            2,
+            "--loss has no effect with --C inf",
+        ),
+        (
             ["train", "--patience", "5", "--no-holdout"],
             2,
             "--patience has no effect if nothing is held out",

@@ -41,6 +41,15 @@ def folder(tmp_path_factory):
         ("train f.svm --cache --stream", "--cache needs all examples in memory"),
         ("train f.svm --batch full --stream", "--batch full needs all examples in memory"),
         ("compare f.svm --learners fast", "--learners fast is unknown; choose one of"),
+        (
+            "compare f.svm --learners svm --epochs 3",
+            "--epochs has no effect on these learners, only",
+        ),
+        (
+            "compare f.svm --learners perceptron --C 1",
+            "--C has no effect on these learners, only on",
+        ),
+        ("compare f.svm --learners svm,svm", "--learners svm is given twice"),
         ("train f.svm --cache --memory 1B", "--cache needs all examples in memory"),
         ("train f.csv --encoding=", "--encoding '' is unknown"),
         ("train f.csv --interactions=", "'' is not a pair of names"),
@@ -79,6 +88,12 @@ def test_a_category_must_be_used_as_one(words, message):
     ("words", "message"),
     [
         ("train f.svm --max-seconds nan", "--max-seconds nan must be a positive number\n"),
+        (
+            "train f.svm --learner kernel-perceptron --sigma 2 --gamma 2",
+            "--gamma 2.0 and --sigma 2.0 mean the same, as gamma is 1 / (2 sigma^2): give one of",
+        ),
+        ("train f.csv --interactions age", "--interactions age is not a pair of names such as"),
+        ("train f.csv --interactions age*x,age*x", "--interactions age*x is given twice"),
         ("train f.svm --batch ¹", "--batch ¹ must be a whole number of at least 1, or 'full'\n"),
         ("train f.csv --text text --ngrams 1-¹", "--ngrams 1-¹: expected a number, or two such"),
         ("train f.svm --patience 0", "--patience 0 must be a whole number of at least 1\n"),

@@ -150,7 +150,7 @@ def test_learners_have_the_names_of_train_too():
     ]
     made = [type(one.make()).__name__ for one in choose(short, few, 10, 1.0, 5, 0)]
     assert made == [LEARNERS[name].estimator for name in short]
-    both = choose(["svm", "linear SVM", "last perceptron"], few, 10, 1.0, 5, 0)
+    both = choose(["svm", "last perceptron"], few, 10, 1.0, 5, 0)
     assert [one.name for one in both] == ["linear SVM", "last perceptron"]
     with pytest.raises(ValueError, match="did you mean 'svm'"):
         choose(["svn"], few, 10, 1.0, 5, 0)
@@ -240,6 +240,12 @@ def test_errors_say_what_is_wrong(data):
         compare(X, np.where(np.arange(150) < 3, "rare", "common"))
     with pytest.raises(ValueError, match="choose one of 'last perceptron'"):
         compare(X, y, learners=["forest"])
+    with pytest.raises(ValueError, match="learner='linear SVM' is given twice"):
+        compare(X, y, learners=["svm", "linear SVM"])
+    with pytest.raises(ValueError, match="epochs=3 has no effect on these learners, only on last"):
+        compare(X, y, learners=["svm"], epochs=3)
+    with pytest.raises(ValueError, match=r"C=2\.0 has no effect on estimators"):
+        compare(X, y, learners={"mine": Perceptron()}, C=2.0)
     with pytest.raises(ValueError, match="folds=1"):
         compare(X, y, folds=1)
     with pytest.raises(ValueError, match="there are no learners to compare"):

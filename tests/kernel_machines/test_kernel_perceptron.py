@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_class_weight_classifiers
 import widemargin
 from widemargin import DataError, KernelPerceptron, ModelFileError, gram_matrix, load, load_model
 from widemargin.cli.main import main
-from widemargin.kernel_machines.perceptron import budget, online
+from widemargin.kernel_machines.perceptron import budget, online, training
 from widemargin.kernels.strings import NGrams
 from widemargin.loops.kernel.feature_space import vote_together
 from widemargin.loops.linear.passes import Log
@@ -433,6 +433,22 @@ def test_the_forgetron_keeps_its_bound():
     assert B < learner.mistakes_ <= bound < n
 
 
+@pytest.mark.parametrize("forget", ["random", "forgetron", "projectron"])
+def test_the_memory_of_a_budget_follows_what_is_stored(forget, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 4)), rng.integers(2, size=120)
+    monkeypatch.setattr(budget, "_BLOCK", 16)
+    how = {"forget": forget, "keep": "last", "shuffle": False, "epochs": 2}
+    roomy = KernelPerceptron(budget=500, **how).fit(X, y).model_
+    monkeypatch.setattr(budget, "_ROOM", 3)
+    for B in (500, 10**6, 10**30):
+        grown = KernelPerceptron(budget=B, **how).fit(X, y).model_
+        np.testing.assert_array_equal(
+            grown.support.rows.stored.values, roomy.support.rows.stored.values
+        )
+        np.testing.assert_allclose(grown.coef, roomy.coef, rtol=1e-12)
+
+
 def test_what_a_budget_cannot_keep_is_refused():
     X, y, _ = unit_kernel(0)
     with pytest.raises(ValueError, match="keep 'last'"):
@@ -688,3 +704,54 @@ def test_the_shell_explains_by_rows_counted_from_one(run):
     assert "--column has no effect" in run(
         "report", "m.wm", "-o", "x.html", "--column", "1", code=2
     )
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        *({}, {"max_memory": 1000}, {"multiclass": "ovr"}, {"epochs": 300.5}),
+        {"budget": 30, "forget": "random"},
+        {"budget": 30, "forget": "forgetron"},
+    ],
+    ids=str,
+)
+def test_draws_end_when_no_example_is_a_mistake(how):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 2))
+    y = rng.integers(3 if "multiclass" in how else 2, size=24)
+    how = {"keep": "last", "shuffle": "draw", "gamma": 20.0, "epochs": 300, **how}
+    for seed in range(4):
+        learner = KernelPerceptron(random_state=seed, **how).fit(X, y)
+        assert learner.history_.stopped == "no mistakes"
+        assert learner.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("how", [{}, {"max_memory": 1000}, {"budget": 9}], ids=str)
+def test_looking_for_missed_mistakes_changes_nothing(how, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.integers(2, size=30)
+    how = {"shuffle": "draw", "gamma": 20.0, "epochs": 12, "random_state": 0, **how}
+
+    def fit():
+        learner = KernelPerceptron(**how).fit(X, y)
+        return learner.decision_function(X), learner.history_.mistakes
+
+    usual = training.KernelTraining.end_epoch
+    expected, mistakes = fit()
+
+    def look(self):
+        self.learner.would_correct(self._which)
+        return usual(self)
+
+    monkeypatch.setattr(training.KernelTraining, "end_epoch", look)
+    found, counted = fit()
+    np.testing.assert_array_equal(found, expected)
+    assert counted == mistakes
+
+
+def test_later_calls_list_all_known_classes():
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 2]
+    learner = KernelPerceptron().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"classes=\[0, 1\] lacks classes that were already"):
+        learner.partial_fit(X[:2], y[:2], classes=[0, 1])
+    assert learner.partial_fit(X[:2], y[:2], classes=[0, 1, 2, 3]).classes_.tolist() == [0, 1, 2, 3]

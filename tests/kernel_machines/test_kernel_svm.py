@@ -545,6 +545,19 @@ def test_L30_hard_margin_is_the_data_sets_margin():
     assert np.min((2 * y - 1) * svm.decision_function(X)) == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_a_class_without_weight_does_not_spoil_the_hard_margin(multiclass, tmp_path):
+    X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 3.0], [9.0, 9.0]], [0, 1, 1, 0, 2]
+    svm = KernelSVM(C=np.inf, kernel="linear", multiclass=multiclass, class_weight={2: 0.0})
+    svm.fit(X, y)
+    assert svm.certificate_.separates
+    assert svm.certificate_.margin == pytest.approx(np.sqrt(0.5))
+    assert svm.predict(X[:4]).tolist() == y[:4]
+    svm.save(tmp_path / "m.wm")
+    again = load(tmp_path / "m.wm")
+    assert again.certificate_.to_dict() == svm.certificate_.to_dict()
+
+
 def test_L30_hard_margin_in_feature_space():
     X, y = circles()
     svm = KernelSVM(C=np.inf, kernel="poly", degree=2, coef0=1.0, gamma=1.0, tol=1e-6).fit(X, y)

@@ -376,6 +376,20 @@ def test_kernel_values_that_are_all_rounded_to_zero_are_refused():
     assert gram_matrix([[0.0], [0.0]], "linear").tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+def test_values_that_overflow_are_one_error(form):
+    X, y = np.array([[1.0, 2.0], [2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]), [0, 1, 0, 1]
+    few = KernelSVM(kernel="linear", low_rank=2)
+    for learner in (KernelPerceptron(kernel="linear"), KernelSVM(kernel="linear"), few):
+        with pytest.raises(DataError, match=r"the kernel of rows|too large"):
+            learner.fit(form(1e154 * X), y)
+    with pytest.raises(DataError, match=r"whose square is too large"):
+        few.fit(form(1e153 * X), y)
+    with pytest.raises(DataError, match=r"the kernel of rows|too large"):
+        KernelPerceptron(kernel="linear").fit(1e140 * X, y).predict(form(1e300 * X))
+
+
 @pytest.mark.parametrize(
     ("params", "said"),
     [

@@ -494,11 +494,10 @@ def test_the_hard_margin_is_the_limit_of_a_large_cost(how):
 
 
 @pytest.mark.parametrize("how", [{"fit_intercept": False}, {}, {"bias": "free"}], ids=str)
-@both_losses
-def test_no_separator_is_said_with_a_bound_that_holds(how, loss):
+def test_no_separator_is_said_with_a_bound_that_holds(how):
     X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([-1, 1, 1, -1])
     with pytest.warns(NotSeparableWarning, match="no separator with a margin above"):
-        svm = LinearSVM(C=np.inf, loss=loss, random_state=0, **how).fit(X, y)
+        svm = LinearSVM(C=np.inf, random_state=0, **how).fit(X, y)
     found = svm.certificate_
     assert found.separates is False
     assert svm.history_.stopped == "not separable"
@@ -506,6 +505,27 @@ def test_no_separator_is_said_with_a_bound_that_holds(how, loss):
     weights = found.alpha / found.alpha.sum()
     assert np.linalg.norm((weights * y) @ Z) <= found.margin[1] < 1e-6
     assert "bias" not in how or abs(weights @ y) < 1e-12
+
+
+# Costs that are too large
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("how", [{}, {"loss": "hinge"}, {"bias": "free"}, {"multiclass": "joint"}])
+@pytest.mark.parametrize("shape", [(60, 2), (40, 60)])
+def test_costs_overflow_in_one_error_or_not_at_all(how, shape):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=shape), rng.integers(2, size=shape[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svm = LinearSVM(C=1e150, epochs=20, **how).fit(X, y)
+    assert np.all(np.isfinite(svm.coef_))
+    with pytest.raises(
+        ValueError, match=r"C=1e\+300 is too large: the cost of an error must be at"
+    ):
+        LinearSVM(C=1e300, **how).fit(X, y)
+    with pytest.raises(ValueError, match=r"C=1e\+100 times the weight 1e\+100 is too large"):
+        LinearSVM(C=1e100, class_weight={1: 1e100}, **how).fit(X, y)
 
 
 # Weights, paths, threads, types

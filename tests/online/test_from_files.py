@@ -23,6 +23,7 @@ from widemargin.cli.trainer import Job
 from widemargin.data.datasets import Classes, EncodeOptions, make_encoder, read_all
 from widemargin.data.readers.chunk import Labels
 from widemargin.data.readers.files import Files, ReadOptions
+from widemargin.online.examples import Place
 from widemargin.online.fit import fit_linear
 from widemargin.online.from_files import FromFiles
 from widemargin.online.learn import learn
@@ -74,6 +75,48 @@ def test_a_stream_in_order_learns_what_is_learned_in_memory(name, rule, tmp_path
         assert_same_state(state, expected)
         assert classes.values.tolist() == known.values.tolist()
         assert state.seen == expected.seen
+
+
+@each_file
+@pytest.mark.parametrize("rule", ["perceptron", "pa1", "logistic"])
+@pytest.mark.parametrize("batch", [4, 50])
+def test_mini_batches_continue_from_one_chunk_to_the_next(name, rule, batch, tmp_path):
+    how = Settings(rule=rule, epochs=3, shuffle=False, batch=batch, l2=0.001)
+    expected, known = learned_in_memory(*prepared(tmp_path, name), how)
+    for block, threads in ((150, 1), (400, 2)):
+        files, encoding = prepared(tmp_path, name, block=block, threads=threads)
+        state, classes = learned_from_files(files, encoding, how)
+        assert_same_state(state, expected)
+        assert classes.values.tolist() == known.values.tolist()
+        np.testing.assert_array_equal(state.clock, expected.clock)
+
+
+def test_a_mini_batch_over_several_chunks_can_be_resumed(tmp_path):
+    how = Settings(epochs=2, shuffle=False, batch=7)
+
+    def windows(place):
+        files, encoding = prepared(tmp_path, "f.svm", block=150)
+        encoder, classes = make_encoder(files, encoding), Classes()
+        for chunk in files.chunks():  # as the saved model knows them
+            encoder.observe(chunk.raw)
+            classes.add(chunk.labels, chunk.source)
+        stream, rng = FromFiles(files, encoder, classes, how, 1), np.random.default_rng(0)
+        stream.start(rng)
+        place.generator_states["window"] = rng.bit_generator.state
+        for window in stream.epoch(place, rng):
+            yield window
+            place.leave(window.rows.n)
+
+    whole = list(windows(Place()))
+    assert len(whole) > 3
+    assert all(len(window.order) % 7 == 0 for window in whole[:-1])
+    before = sum(window.rows.n for window in whole[:2])
+    rest = list(windows(Place(window=2, rows=before)))
+    assert len(rest) == len(whole) - 2
+    for one, other in zip(rest, whole[2:], strict=True):
+        assert one.first_row == other.first_row
+        np.testing.assert_array_equal(one.y, other.y)
+        np.testing.assert_array_equal(one.rows.stored.values, other.rows.stored.values)
 
 
 @pytest.mark.parametrize("name", ["f.svm", "f.vw", "f.ft"])

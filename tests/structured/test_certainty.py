@@ -145,6 +145,20 @@ def test_threads_and_files_change_nothing(tmp_path, monkeypatch):
         assert str(other.explain(sentences[0], 0)) == str(tagger.explain(sentences[0], 0))
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(("tagger", "sentences"), FITTED, ids=NAMES)
+def test_the_lowest_and_highest_temperatures_have_exact_answers(tagger, sentences):
+    short = [words[:4] for words in sentences[:8]]
+    for coldest in (1e-100, 1e-320):
+        for words, likely in zip(short, tagger.marginals(short, coldest), strict=True):
+            best = tagger.predict([words])[0]
+            places = [list(tagger.classes_).index(tag) for tag in best]
+            np.testing.assert_allclose(likely[np.arange(len(words)), places], 1.0)
+    hot = tagger.marginals(short, 1e100)
+    for one, other in zip(hot, tagger.marginals(short, 1e308), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
 def test_the_temperature_is_that_of_the_least_log_loss():
     sentences, tags = made_sentences(13, count=120)
     tagger = Tagger(bits=12, epochs=3, random_state=0).fit(sentences[:60], tags[:60])

@@ -179,3 +179,15 @@ def test_a_rare_attribute_need_not_occur_in_every_part(corpus):
     cells = ["_"] * corpus.tokens
     cells[0] = "Typo=Yes"
     assert own_parser("upos", "feats").fit(corpus.with_column("feats", cells)).model_.taggers
+
+
+def test_dicts_without_words_are_refused(fresh):
+    parser = own_parser().fit(fresh)
+    assert parser.parse([{"word": "dog"}]).words == ["dog"]
+    with pytest.raises(DataError, match='sentence 1: token 2 is a dict without a "word"'):
+        parser.parse([{"word": "dog"}, {"a": "b"}])
+    with pytest.raises(DataError, match='sentence 2: token 1 is a dict without a "word"'):
+        parser.predict([[{"word": "dog"}], [{"a": "b"}]])
+    for wrong in (None, 3):
+        with pytest.raises(DataError, match=f"{wrong} is no list of sentences"):
+            parser.predict(wrong)

@@ -672,3 +672,24 @@ def test_the_check_of_a_decoder_refuses_names_that_are_no_strings():
 
     with pytest.raises(DataError, match=r"\('tags', 2\) is not a string"):
         check_decoder(Pairs(["D", "N"]), [["the", "dog"]])
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "said"),
+    [([[1.0]], None, "Y=None"), (None, None, "X=None"), ([[1.0]], 5, "Y=5")],
+)
+def test_inputs_without_answers_are_refused(X, Y, said):
+    model = StructuredPerceptron(Classes())
+    for learn in (model.fit, model.partial_fit, model.score):
+        with pytest.raises(DataError, match=f"{said} must be a sequence of the"):
+            learn(X, Y)
+
+
+def test_draws_without_a_mistake_are_not_an_epoch_without_mistakes():
+    X, Y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 1, 2]
+    for seed in range(12):
+        model = StructuredPerceptron(
+            Classes(), keep="last", shuffle="draw", epochs=200, random_state=seed
+        )
+        assert model.fit(X, Y).history_.stopped == "no mistakes"
+        assert model.predict(X) == Y

@@ -84,6 +84,7 @@ LEARNERS = {
     "kernel blocks": kernel(max_memory=1000, validation=0.2),
     "kernel, drawn": kernel(max_memory=1000, shuffle="draw", multiclass="ovr"),
     "kernel budget": kernel(budget=7, forget="random", keep="last", validation=0.2),
+    "kernel large budget": kernel(budget=10**6, validation=0.2),
     "structured": structured(validation=0.2),
     "structured vote": structured(keep="vote", shuffle="once"),
     "tagger": tagger(validation=0.2),

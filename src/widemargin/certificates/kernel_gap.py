@@ -229,6 +229,9 @@ def measure_machine(
         short = np.maximum(0.0, 1.0 - y * (scores + b))
         loss = float(cost @ short)
         return 1.0, b, certificate_of(length, total, loss, used, bounded, violation)
+    if np.all(y == y[0]):  # the other class has no weight: w = 0 and b = 1 or -1 are enough
+        found = KernelCertificate(0.0, 0.0, 0.0, violation, used, bounded, math.inf, math.inf)
+        return 1.0, float(y[0]), found
     nearest = float(np.min(scores[y > 0], initial=math.inf))
     farthest = float(np.max(scores[y < 0], initial=-math.inf))
     worst, b = 0.5 * (nearest - farthest), -0.5 * (nearest + farthest)

@@ -29,7 +29,10 @@ def tag(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         return
     temperature = _temperature(model, given)
     inputs = model.templates.columns.inputs
-    corpus = with_inputs(read_questions(files, given, plain=not inputs), inputs)
+    corpus = read_questions(files, given, plain=not inputs)
+    if not len(corpus):
+        return  # without sentences, there are no columns either
+    corpus = with_inputs(corpus, inputs)
     threads = thread_count(given["threads"] or -1)
     codes = model.codes(corpus, threads)
     column = given["column"] or model.column
@@ -53,6 +56,8 @@ def _fill_columns(model: Any, files: Sequence[str], given: Mapping[str, Any]) ->
         if given.get(name):
             raise click.UsageError(f"--{name} has no effect for a {model.called}")
     corpus = read_questions(files, given, plain=False)
+    if not len(corpus):
+        return
     cells = model.flat_columns(corpus)
     if corpus.format == "conll":  # columns of the input stay as they are
         cells = {
@@ -118,6 +123,8 @@ def parse(path: str, files: Sequence[str], given: Mapping[str, Any]) -> None:
         if given[name] is not None:
             raise click.UsageError(f"--{name} has no effect for a parser, only for an annotator")
     corpus = read_questions(files, given, plain=bool(model.taggers))
+    if not len(corpus):
+        return
     threads = thread_count(given["threads"] or -1)
     trees = model.predict(corpus, threads)
     if given["draw"] is not None:

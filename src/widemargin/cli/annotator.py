@@ -156,7 +156,8 @@ def annotate(model: AnnotatorModel, files: Sequence[str], given: Mapping[str, An
     if input == "conllu" or (input is None and _are_conllu(files, given)):
         if write != "conllu":
             raise click.UsageError(f"--write {write} has no effect on CoNLL-U, which is copied")
-        corpus = read_sentences(files or [STANDARD_INPUT], {**given, "format": "conllu"})
+        how = {**given, "format": "conllu"}
+        corpus = read_sentences(files or [STANDARD_INPUT], how, needs_some=False)
         report_skipped(corpus)
         _write(conll_text(corpus, model.columns(corpus, threads), "conllu"))
         return

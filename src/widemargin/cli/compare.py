@@ -15,8 +15,10 @@ from typing import Any
 import click
 
 import widemargin
+from widemargin.cli import options
 from widemargin.cli.examples import read_examples
 from widemargin.cli.targets import PAGE, check_output
+from widemargin.comparison.contenders import uses_of
 from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
 from widemargin.markup.words import several
@@ -27,18 +29,21 @@ def compare(patterns: Sequence[str], given: Mapping[str, Any]) -> None:
     """Read the examples, compare the learners, and print the result."""
     if given["page"] is not None:
         check_output(given["page"], PAGE)
+    some = given["learners"]
+    learners = None if some is None else [name.strip() for name in re.split("[;,]", some)]
+    uses = uses_of(learners)
+    options.refuse_unused(uses, options.typed_options())
     data, classes, encoder = read_examples(patterns, given)
     if len(classes.values) < 2:
         raise DataError(f"{', '.join(patterns)}: only one class is present, nothing to learn")
-    some = given["learners"]
     quiet = given["as_json"] or not sys.stderr.isatty()
     found = widemargin.compare(
         matrix_of(data.rows),
         classes.values[data.codes],
-        learners=None if some is None else [name.strip() for name in re.split("[;,]", some)],
+        learners=learners,
         folds=given["folds"],
         repeats=given["repeats"],
-        C=_cost(given["C"], encoder),
+        C=_cost(given["C"], encoder) if uses["C"].here else None,
         epochs=given["epochs"],
         random_state=given["seed"],
         watch=None if quiet else _progress,

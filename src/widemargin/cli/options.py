@@ -283,42 +283,28 @@ def refuse_unused(uses: Mapping[str, Use], typed: Mapping[str, str]) -> None:
             raise click.UsageError(f"{written} has no effect {use.now}, only {use.needs}")
 
 
-_OF_TABLES = {
-    "label",
-    "weight",
-    "header",
-    "delimiter",
-    "decimal",
-    "text",
-    "columns",
-    "drop",
-    "categories",
-    "scale",
-    "interactions",
-}
 #: How files are read, but not how their examples are encoded.
 _OF_READING = {"format", "encoding", "skip_bad", "label", "header", "delimiter", "decimal"}
-_OF_VECTORS = {"zero_based", "double"}
 _OF_TEXTS = {"ngrams", "analyzer", "bits", "weighting", "idf"}
-#: The options that have an effect for files that are not tables; for tables see below.
-_MEANING = {
-    "svmlight": _OF_VECTORS,
-    "vw": {"bits", "double", "interactions"},
-    "fasttext": _OF_TEXTS,
-    "labelled-text": {*_OF_TEXTS, "header"},
-    "text": _OF_TEXTS,
-}
 
 
 def check_meaning(given: Mapping[str, Any], format: str, *also: str) -> None:
     """Refuse options that have no effect for files of this format, except those in `also`."""
-    meaning = _MEANING.get(format, _OF_TABLES | (_OF_TEXTS if given.get("text") else set()))
-    meaning = meaning | set(also)
+    from widemargin.data.readers.formats import TABLES, options_of
+
+    used = options_of(format, _OF_TEXTS, bool(given.get("text"))) | set(also)
     for name, written in typed_options().items():
-        if name not in (_OF_TABLES | _OF_VECTORS | _OF_TEXTS) - meaning:
+        if name not in _of_formats() - used:
             continue
-        without = " without --text" if name in _OF_TEXTS and format not in _MEANING else ""
+        without = " without --text" if name in _OF_TEXTS and format in TABLES else ""
         raise click.UsageError(f"{written} has no effect for {format} files{without}")
+
+
+def _of_formats() -> set[str]:
+    """The options that have an effect for files of some formats only."""
+    from widemargin.data.readers.formats import OPTIONS_OF_TABLES, OPTIONS_OF_VECTORS
+
+    return {*OPTIONS_OF_TABLES, *OPTIONS_OF_VECTORS, *_OF_TEXTS}
 
 
 def check_cache(held_out: bool, *also: str) -> None:
@@ -326,7 +312,7 @@ def check_cache(held_out: bool, *also: str) -> None:
 
     `held_out` is whether another file is read, too, to measure the model.
     """
-    unused = (_OF_TABLES | _OF_VECTORS | _OF_TEXTS | {"cache", "stream"}) - {*also}
+    unused = (_of_formats() | {"cache", "stream"}) - {*also}
     unused = unused - _OF_READING if held_out else unused | _OF_READING
     for name, written in typed_options().items():
         if name in unused:
@@ -393,8 +379,10 @@ def read_gamma(given: str) -> float | str:
 
 def only_texts(given: Mapping[str, Any], format: str) -> bool:
     """Whether files of this format are read as labelled texts and nothing else."""
-    if format in _MEANING:
-        return _MEANING[format] >= _OF_TEXTS
+    from widemargin.data.readers.formats import TABLES, options_of
+
+    if format not in TABLES:
+        return options_of(format, _OF_TEXTS, has_texts=False) >= _OF_TEXTS
     return bool(given.get("text")) and not given.get("columns")
 
 

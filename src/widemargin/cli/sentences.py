@@ -62,7 +62,7 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
         return _tokenize(files, given)
     piped = list(files) in ([], [STANDARD_INPUT]) and given.get("format") is None
     if not piped:
-        corpus = read_sentences(files or [STANDARD_INPUT], given, plain)
+        corpus = read_sentences(files or [STANDARD_INPUT], given, plain, needs_some=False)
         report_skipped(corpus)
         return corpus
     with open_bytes(STANDARD_INPUT) as file:
@@ -74,7 +74,7 @@ def read_questions(files: Sequence[str], given: Mapping[str, Any], plain: bool) 
         raise DataError(
             f"{source}:{line}: has a tab, but a pipe is read as text; {columns}, or --format text"
         )
-    if not plain and tab < 0:
+    if not plain and tab < 0 and content.strip():
         raise DataError(
             f"{source}: a pipe is read as text, but this model needs more than words; {columns}"
         )
@@ -90,6 +90,7 @@ def read_sentences(
     given: Mapping[str, Any],
     plain: bool = False,
     check: Callable[[Corpus], object] | None = None,
+    needs_some: bool = True,
 ) -> Corpus:
     """Read files of sentences.
 
@@ -103,6 +104,8 @@ def read_sentences(
         Whether input without columns is text, one sentence per line.
     check : callable
         Raises DataError for unusable sentences, which are skipped like other bad ones.
+    needs_some : bool
+        Whether it is an error if there are no sentences, as for training and testing.
     """
     format = given.get("format")
     if format is not None and format not in _FORMATS:
@@ -110,7 +113,7 @@ def read_sentences(
             f"--format {format}: expected one of {', '.join(_FORMATS)} for sentences"
         )
     corpus = read_conll(list(files), format=format, plain=plain, check=check, **_reading(given))
-    if not len(corpus) and not plain:
+    if not len(corpus) and needs_some:
         good = "good sentences" if corpus.skipped else "sentences"
         raise DataError(f"{corpus.source or ', '.join(files)}: there are no {good}")
     return corpus

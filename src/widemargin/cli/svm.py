@@ -15,6 +15,7 @@ from widemargin.linear_svm.scaling import scale_columns, unscale_weights
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
 from widemargin.online.state import State
+from widemargin.parameters import Use
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import Watcher
@@ -30,6 +31,10 @@ class SVMTrainer(RowTrainer):
         super().__init__(learner, given, job)
         self.settings = SVMSettings(**self.params, n_jobs=self.reading.threads)
         self.settings.check()
+
+    def uses(self) -> dict[str, Use]:
+        """Which parameters have an effect."""
+        return self.settings.uses()
 
     @property
     def epochs(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.comparison.contenders import Contender, choose
+from widemargin.comparison.contenders import Contender, choose, uses_of
 from widemargin.comparison.paired import compare_pairs
 from widemargin.comparison.results import Comparison, Entry
 from widemargin.comparison.usage import cheap_collections, measured
@@ -18,7 +18,7 @@ from widemargin.evaluate.folds import stratified_folds
 from widemargin.markup.reprs import brief
 from widemargin.markup.words import several
 from widemargin.models.text_defaults import WHOLE
-from widemargin.parameters import check_whole
+from widemargin.parameters import check_whole, refuse_unused
 
 #: Number of rows on which every learner is run before it is timed, so that loops are compiled.
 _TRIED = 60
@@ -82,6 +82,9 @@ def compare(
     >>> [entry.name for entry in found.entries if entry.accuracy > 0.9]
     ['logistic regression', 'linear SVM']
     """
+    given = [("C", C, None), ("epochs", epochs, 10)]
+    changed = {name: value for name, value, default in given if value != default}
+    refuse_unused(changed, uses_of(learners))
     if C is None:
         C = WHOLE.parameters["C"] if _are_texts(X) else 1.0
     X, y = _examples(X), np.asarray(y)

@@ -13,7 +13,7 @@ from widemargin.data.datasets import Classes, EncodeOptions, make_encoder, read_
 from widemargin.data.encode.interactions import pairs_of
 from widemargin.data.readers.columns import TableOptions, listed
 from widemargin.data.readers.files import Files, ReadOptions
-from widemargin.data.readers.formats import TABLES
+from widemargin.data.readers.formats import OPTIONS_OF_TABLES, TABLES, options_of
 from widemargin.data.readers.sources import BLOCK_BYTES
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
@@ -21,16 +21,6 @@ from widemargin.parameters import refuse_unknown
 from widemargin.threads import thread_count
 
 Path = str | os.PathLike[str]
-
-#: Options for tables.
-_OF_TABLES = (
-    *("label", "weight", "text", "columns", "drop", "categories", "header", "delimiter", "quote"),
-    *("decimal", "missing_values", "scale", "interactions"),
-)
-#: Options for files that are neither tables nor texts.
-_OPTIONS: dict[str, set[str]] = {"svmlight": set(), "vw": {"bits", "interactions"}}
-#: Options for texts besides those of `HashedText`.
-_OF_TEXTS = {"labelled-text": {"header"}}
 
 
 def read(
@@ -187,8 +177,8 @@ def open_files(
     """
     explicit = [name for name in signature(read).parameters if name != "columns"]
     texts = _text_keywords()
-    refuse_unknown(function, columns, {*_OF_TABLES, *texts, *explicit, *reading})
-    table = {name: value for name, value in columns.items() if name in _OF_TABLES}
+    refuse_unknown(function, columns, {*OPTIONS_OF_TABLES, *texts, *explicit, *reading})
+    table = {name: value for name, value in columns.items() if name in OPTIONS_OF_TABLES}
     scale, interactions = table.pop("scale", "none"), pairs_of(table.pop("interactions", ()))
     for name in table.keys() & {"text", "drop", "columns", "categories"}:
         table[name] = listed(table[name])
@@ -219,11 +209,9 @@ def _text_keywords() -> list[str]:
 
 def _check_meaning(columns: dict[str, Any], files: Files, texts: Sequence[str]) -> None:
     """Raise a TypeError for keywords that have no effect on files of this format."""
-    used, without = {*texts, *_OF_TEXTS.get(files.format, ())}, ""
-    used = _OPTIONS.get(files.format, used)
-    if files.format in TABLES:
-        used = {*_OF_TABLES, *(texts if files.options.table.text else ())}
-        without = "" if files.options.table.text else " without text"
+    has_texts = bool(files.options.table.text)
+    used = options_of(files.format, texts, has_texts)
+    without = " without text" if files.format in TABLES and not has_texts else ""
     strange = min(columns.keys() - used, default=None)
     if strange is not None:
         raise TypeError(f"{strange!r} is not an option for {files.format} files{without}")

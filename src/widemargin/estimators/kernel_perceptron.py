@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import departure_between
-from widemargin.data.encode.labels import codes_of, encode_labels, join_classes
+from widemargin.data.encode.labels import check_covers, codes_of, encode_labels, join_classes
 from widemargin.errors import DataError
 from widemargin.estimators.kernel_answers import KernelAnswers
 from widemargin.estimators.validation import validate_labels
@@ -231,6 +231,7 @@ class KernelPerceptron(KernelAnswers):
             known = encode_labels(y if classes is None else classes)[0]
         else:
             X, y = self._more_labelled(X, y)
+            check_covers(classes, self.classes_)
             known = join_classes(self.model_.classes, y, classes)
         codes = codes_of(y, known)
         if np.any(codes < 0):

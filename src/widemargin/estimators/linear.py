@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import STARTED, departure_between
 from widemargin.data.encode.labels import (
+    check_covers,
     check_labels,
     classes_and_codes,
     codes_of,
@@ -48,7 +49,6 @@ from widemargin.online.held_out import HeldOut
 from widemargin.online.label_runs import warn_of_runs
 from widemargin.online.mistake_log import Correction
 from widemargin.online.orders import generator_of
-from widemargin.online.rules import uses_of_rule
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 from widemargin.parameters import changed, check_choice, refuse_unused, settings_from
@@ -212,7 +212,7 @@ class LinearLearner(LinearAnswers):
         settings = self._settings()
         first = not hasattr(self, "model_")
         if first:
-            refuse_unused(changed(settings), uses_of_rule(settings.rule))
+            refuse_unused(changed(settings), settings.uses_of_rule())
         else:
             self._refuse_after_dicts()
         self._refuse_balanced("partial_fit")
@@ -231,8 +231,7 @@ class LinearLearner(LinearAnswers):
             rng = self._generator()
             state, history = begin(rows, len(known), settings, rng), History()
         else:
-            if classes is not None and not set(self.classes_) <= set(np.asarray(classes).tolist()):
-                raise ValueError(f"classes={classes!r} lacks classes that were already learned")
+            check_covers(classes, self.classes_)
             known, codes = self._known_classes(y, also=classes)
             history = self._history_to_extend()
             rng = self._rng

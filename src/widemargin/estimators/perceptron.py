@@ -36,7 +36,8 @@ class Perceptron(OnlineLearner):
     C, target : float
         Cost of an error (pa1, pa2); the margin to aim for (margin).
     batch : int or "full"
-        Number of examples per update (mini-batch size).
+        Number of examples per update (mini-batch size). The last batch of an epoch, or of a call of
+        `partial_fit`, may be smaller.
     shuffle : bool or {"once", "rows", "draw"}
         True: a new order every epoch that reads memory efficiently; "rows": a new permutation of
         single rows every epoch; "once": one permutation for all epochs; "draw": drawn with

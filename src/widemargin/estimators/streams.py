@@ -20,7 +20,6 @@ from widemargin.online.fit import begin, prices
 from widemargin.online.learn import learn_once
 from widemargin.online.one_by_one import OneByOne, one_row
 from widemargin.online.passes import Window
-from widemargin.online.rules import uses_of_rule
 from widemargin.online.scores import best_class, state_scores
 from widemargin.parameters import are_same, changed, refuse_unused
 from widemargin.training.history import Epoch, History
@@ -148,7 +147,7 @@ class StreamLearner(LinearLearner):
         settings = self._settings()
         label = np.asarray([y])
         if "model_" not in vars(self):
-            refuse_unused(changed(settings), uses_of_rule(settings.rule))
+            refuse_unused(changed(settings), settings.uses_of_rule())
             self._refuse_balanced("learn_one")
             classes, codes = encode_labels(label)
             self._features = NamedFeatures()

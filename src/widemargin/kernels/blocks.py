@@ -130,6 +130,7 @@ def finish(kernel: Kernel, K: np.ndarray, A: Points, B: Points, threads: int = 1
         _spread(lambda part: finish_distances(K[part], p[part], q, gamma, root), A.n, K, threads)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # values that are not finite become a DataError
 def products(A: Points, B: Points, out: np.ndarray) -> None:
     """Write a_i . b_j into out."""
     a, b = A.dense, B.dense

@@ -204,7 +204,10 @@ def make_kernel(
 def _gamma_of_sigma(gamma: float | str | None, sigma: float) -> float:
     """Turn sigma into gamma; raise an error if gamma was given too."""
     if gamma is not None:
-        raise ValueError("give sigma or gamma, not both: gamma = 1 / (2 sigma^2)")
+        raise ValueError(
+            f"gamma={gamma!r} and sigma={sigma!r} mean the same, as gamma is 1 / (2 sigma^2): give"
+            " one of them, not both"
+        )
     check_positive("sigma", sigma)
     found = 1.0 / (2.0 * float(sigma) ** 2) if float(sigma) ** 2 > 0.0 else math.inf
     if not 0.0 < found < math.inf:

@@ -66,7 +66,9 @@ def _drive_group(
 
     def go_on(c: int) -> SolverReport | Reports | list[Solution]:
         try:
-            return next(solvers[c])
+            # An objective that is too large for a float is infinite, and no improvement.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return next(solvers[c])
         except StopIteration as end:
             return [end.value] if isinstance(end.value, Solution) else end.value
 

@@ -36,6 +36,7 @@ from widemargin.markup.reprs import brief_repr
 from widemargin.online.columns import Columns, columns_for
 from widemargin.online.fit import prices, split
 from widemargin.online.held_out import HeldOut, HeldOutScore
+from widemargin.online.rules import use_of_class_weight
 from widemargin.online.state import State
 from widemargin.parameters import (
     Use,
@@ -56,6 +57,8 @@ from widemargin.training.run import Watch
 _ROOM = 1 << 30
 #: About how many 8-byte numbers a solver stores per example.
 _NUMBERS = 8
+#: The largest finite cost of an error: dual values reach it, and their squares are added up.
+_MOST_COST = 1e150
 LOSSES = ("hinge", "squared_hinge")
 BIASES = ("regularised", "free")
 MULTICLASS = ("ovr", "joint")
@@ -99,7 +102,10 @@ class SVMSettings:
     def uses(self) -> dict[str, Use]:
         """Which settings have an effect."""
         biased = Use(bool(self.fit_intercept), "with fit_intercept=False", "with a bias")
-        return {"bias": biased}
+        finite = not math.isinf(self.C)
+        weight = use_of_class_weight(self.class_weight, finite, "with C=inf", "with a finite C")
+        loss = Use(finite, "with C=inf", "with a finite C")
+        return {"bias": biased, "loss": loss, "class_weight": weight}
 
     @property
     def rule(self) -> str:
@@ -194,6 +200,7 @@ def fit_svm(
     price = frozen(np.empty(0) if price is None else price)
     if len(price) and not np.any(price > 0.0):
         raise DataError("every example has weight zero; give at least one a positive weight")
+    _check_costs(float(settings.C), price)
     signal = StopSignal()
     problems = _problems(rows, given.width, len(classes), codes, price, settings)
     threads = thread_count(settings.n_jobs)
@@ -227,6 +234,17 @@ def fit_svm(
         certificate,
         DualStart([solution.alpha for solution in solutions], float(settings.C)),
     )
+
+
+def _check_costs(C: float, price: np.ndarray) -> None:
+    """Raise an error if errors cost so much that objectives would overflow."""
+    most = float(np.max(price)) if len(price) else 1.0
+    if not math.isinf(C) and C * most > _MOST_COST:
+        times = "" if most == 1.0 else f" times the weight {most:g}"
+        raise ValueError(
+            f"C={C!r}{times} is too large: the cost of an error must be at most {_MOST_COST:g};"
+            " C=inf forbids errors"
+        )
 
 
 def _columns_of(rows: Rows, classes: int) -> Columns | None:

@@ -14,14 +14,14 @@ from widemargin.data.encode.labels import codes_of
 from widemargin.data.encode.numbers import NumbersEncoder
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.files import Files
-from widemargin.data.rows import frozen, stacked
+from widemargin.data.rows import Rows, frozen, stacked
 from widemargin.errors import DataError
 from widemargin.online.examples import Place
 from widemargin.online.fit import begin, make_room, prices
 from widemargin.online.label_runs import LabelRuns
 from widemargin.online.orders import mixed
 from widemargin.online.passes import Window
-from widemargin.online.reservoir import Reservoir, RowBatch
+from widemargin.online.reservoir import Reservoir, RowBatch, joined
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
 
@@ -40,7 +40,8 @@ class FromFiles:
 
     Seekable files are cut into ranges, which are read in a new random order in every epoch, many of
     them per window; pipes are read from the start, and mixed by a reservoir. The rows of a window
-    are then shuffled. Without shuffling, a window is a chunk.
+    are then shuffled. Without shuffling, a window is a chunk; mini-batches continue from one to the
+    next, so that the result is that of learning in memory.
 
     Parameters
     ----------
@@ -108,6 +109,8 @@ class FromFiles:
         resumed = place.window > 0 or place.done > 0
         mixes = not self.files.readable_again and self.settings.shuffle is not False
         groups: Iterator[Any] = self._mixed(rng) if mixes else self._groups(rng)
+        if self.settings.shuffle is False and self.settings.batch_size > 1:
+            groups = self._in_whole_batches(groups)
         for number, group in enumerate(groups):
             if number < place.window:
                 continue
@@ -126,9 +129,7 @@ class FromFiles:
                 place.leave(n)
                 continue
             price = prices(self._known, codes, self.settings.class_weight, weights)
-            order = rows.everything
-            if price is not None and not np.all(price > 0.0):
-                order = frozen(order[price > 0.0])  # rows with weight 0 are skipped
+            order = _rows_with_weight(rows, price)
             if self.settings.shuffle is not False:
                 order = frozen(mixed(order, rng))
             self.runs.add(codes[order])
@@ -144,6 +145,38 @@ class FromFiles:
         rest = reservoir.rest()
         if rest is not None:
             yield rest
+
+    def _in_whole_batches(self, groups: Iterator[list[Chunk]]) -> Iterator[RowBatch]:
+        """Yield the rows in order, such that all mini-batches but the last are full.
+
+        Rows whose mini-batch is not full yet wait for those of the next chunks.
+        """
+        waiting: RowBatch | None = None
+        before = self.classes.values
+        for chunks in groups:
+            batch = self._encode(chunks)
+            if waiting is not None:
+                codes = waiting.codes
+                if len(before) < len(self.classes.values):
+                    codes = codes_of(before, self.classes.values)[codes]
+                batch = joined([waiting._replace(codes=codes), batch])
+            before, waiting = self.classes.values, None
+            end = self._end_of_batches(batch)
+            if end < batch.rows.n:
+                waiting = batch.take(np.arange(end, batch.rows.n))
+                batch = batch.take(np.arange(end))
+            if end:
+                yield batch
+        if waiting is not None:
+            yield waiting
+
+    def _end_of_batches(self, batch: RowBatch) -> int:
+        """The number of rows up to the end of the last full mini-batch."""
+        settings, size = self.settings, self.settings.batch_size
+        price = prices(self.classes.values, batch.codes, settings.class_weight, batch.weights)
+        which = _rows_with_weight(batch.rows, price)
+        full = len(which) - len(which) % size
+        return int(which[full - 1]) + 1 if full else 0
 
     def _groups(self, rng: np.random.Generator) -> Iterator[list[Chunk]]:
         """Yield the chunks of one epoch, grouped by window."""
@@ -192,3 +225,10 @@ class FromFiles:
         # The codes are known only now that all classes are.
         codes = [self.classes.codes(chunk.labels) for chunk in chunks if chunk.labels is not None]
         return RowBatch(rows, np.concatenate(codes), join_weights(chunks))
+
+
+def _rows_with_weight(rows: Rows, price: np.ndarray | None) -> np.ndarray:
+    """The rows to learn from: those with weight 0 are skipped."""
+    if price is None or np.all(price > 0.0):
+        return rows.everything
+    return frozen(rows.everything[price > 0.0])

@@ -90,6 +90,12 @@ class EpochOrders:
         self._turns, self._rng = ResumableOrders(which, shuffle), rng
         self._states: dict[str, Any] = {"run": rng.bit_generator.state}
 
+    @property
+    def missed(self) -> np.ndarray:
+        """The examples that an epoch may miss: none, unless they are drawn with replacement."""
+        which = self._turns.which
+        return which if self._turns.shuffle == "draw" else which[:0]
+
     def begin(self, resumed: bool) -> np.ndarray:
         """The order of the next epoch, or of the one that was interrupted."""
         now = self._rng.bit_generator.state

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from widemargin.loops.steps import ERROR, MARGIN, REACH, SIGMOID, Rule
 from widemargin.parameters import Use, check_choice, check_not_negative, check_positive, used_with
@@ -33,13 +36,35 @@ _USED_BY = {
 }
 
 
-def uses_of_rule(rule: str, rules: Sequence[str] = RULES) -> dict[str, Use]:
+def uses_of_rule(
+    rule: str, rules: Sequence[str] = RULES, class_weight: Any = None
+) -> dict[str, Use]:
     """Which parameters have an effect with a rule, for a learner that offers these rules."""
-    return {
+    uses = {
         name: used_with("rule", rule, *(one for one in known if one in rules))
         for name, known in _USED_BY.items()
         if any(one in rules for one in known)
     }
+    limited = rule != "pa"  # the length of its steps does not depend on what an error costs
+    now, needs = f"with rule={rule!r}", "with another rule"
+    return {**uses, "class_weight": use_of_class_weight(class_weight, limited, now, needs)}
+
+
+def use_of_class_weight(class_weight: Any, counts: bool, now: str, needs: str) -> Use:
+    """The use of class weights, given whether the cost of an error counts.
+
+    If it does not, a weight of 0 still leaves examples out.
+
+    Examples
+    --------
+    >>> use_of_class_weight({"a": 2.0, "b": 0}, False, "with C=inf", "with a finite C").here
+    True
+    >>> use_of_class_weight("balanced", False, "with C=inf", "with a finite C").here
+    False
+    """
+    is_dict = isinstance(class_weight, Mapping)
+    leaves_out = is_dict and any(bool(np.any(weight == 0)) for weight in class_weight.values())
+    return Use(counts or leaves_out, now, f"{needs}, or a weight of 0")
 
 
 def make_rule(

@@ -113,7 +113,11 @@ class Settings:
 
     def uses(self, held_out: bool) -> dict[str, Use]:
         """Which settings have an effect, given whether held-out examples were passed."""
-        return uses_of_rule(self.rule) | uses_of_held_out(self.validation, held_out)
+        return self.uses_of_rule() | uses_of_held_out(self.validation, held_out)
+
+    def uses_of_rule(self) -> dict[str, Use]:
+        """Which settings have an effect with this rule."""
+        return uses_of_rule(self.rule, class_weight=self.class_weight)
 
     def extend(self, rows: Rows, before: float | None = None) -> Rows:
         """Add the constant feature whose weight is the bias to the rows.

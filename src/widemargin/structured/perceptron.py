@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
@@ -337,7 +337,7 @@ class StructuredPerceptron(StructuredEstimator):
 
     def score(self, X: Sequence[Any], Y: Sequence[Any]) -> float:
         """The mean quality of the answers: accuracy, unless the task defines another quality."""
-        return self._asked.quality(X, Y)
+        return self._asked.quality(*_paired(X, Y, "score"))
 
     # Weights by name
 
@@ -473,13 +473,17 @@ class StructuredPerceptron(StructuredEstimator):
         return model
 
 
-def _paired(X: Sequence[Any], Y: Sequence[Any]) -> _Examples:
+def _paired(X: Sequence[Any], Y: Sequence[Any], purpose: str = "learn from") -> _Examples:
     """The inputs and the answers as lists; an error if they do not fit each other."""
+    for name, given in (("X", X), ("Y", Y)):
+        if not isinstance(given, Iterable):
+            what = "the inputs" if name == "X" else "the right answers"
+            raise DataError(f"{name}={given!r:.40} must be a sequence of {what}")
     X, Y = list(X), list(Y)
     if len(X) != len(Y):
         raise DataError(f"{len(X)} examples, but {len(Y)} answers")
     if not X:
-        raise DataError("there are no examples to learn from")
+        raise DataError(f"there are no examples to {purpose}")
     return X, Y
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -73,6 +73,8 @@ def corpus_of(
         return read_conll(given)
     if isinstance(given, Mapping):
         return Corpus.of(given, tags, checked)
+    if not isinstance(given, Iterable):
+        raise DataError(f"{given!r:.40} is no list of sentences")
     sentences = list(given)
     if sentences and all(isinstance(sentence, Sentence) for sentence in sentences):
         return corpus_of(gather(sentences), tags)
@@ -85,6 +87,24 @@ def corpus_of(
         columns, values = feature_columns(sentences, beside, numbers)
         return replace(Corpus.of(columns, tags), format="dicts", values=values)
     return Corpus.of(sentences, tags, checked)
+
+
+def corpus_with_words(given: Any, beside: Sequence[str] = BESIDE) -> Corpus:
+    """As `corpus_of`, for models that read words: dicts of features must have a "word".
+
+    Examples
+    --------
+    >>> corpus_with_words([[{"lower": "the"}]])
+    Traceback (most recent call last):
+    widemargin.errors.DataError: sentence 1: token 1 is a dict without a "word"
+    """
+    corpus = corpus_of(given, beside=beside)
+    if corpus.format == "dicts" and "" in corpus.words:
+        token = corpus.words.index("")
+        sentence = int(np.searchsorted(corpus.starts, token, side="right"))
+        place = token - int(corpus.starts[sentence - 1]) + 1
+        raise DataError(f'sentence {sentence}: token {place} is a dict without a "word"')
+    return corpus
 
 
 def split_sentences(

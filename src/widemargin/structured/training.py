@@ -103,6 +103,18 @@ class StructuredTraining(Training):
     def _learn_from(self, i: int, x: Any, y: Any) -> tuple[bool, bool, float]:
         """Learn from one example; returns whether it was a mistake, was corrected, and its loss."""
         weights, settings = self.weights, self.settings
+        wrong, difference, tau, loss = self._find_correction(i, x, y)
+        if difference and tau:
+            weights.correct(i, difference, tau, settings.log or settings.keep == "vote")
+            self.longest = max(self.longest, math.sqrt(dot(difference, difference)))
+        weights.count += 1
+        return wrong, bool(difference and tau), loss
+
+    def _find_correction(
+        self, i: int, x: Any, y: Any
+    ) -> tuple[bool, dict[str, float], float, float]:
+        """Whether an example is a mistake, what to add to the weights, how often, and its loss."""
+        weights, settings = self.weights, self.settings
         found = self._find_rival(x, y, Score(weights.last))
         difference, lead, cost = found if found is not None else ({}, 0.0, 0.0)
         _refuse_bad_features(i, difference)
@@ -113,11 +125,7 @@ class StructuredTraining(Training):
             squared = dot(difference, difference)
             rule = settings.rule._replace(target=cost)
             tau = float(_step(rule, lead, wrong, squared, 0.0, eta, 1.0))
-        if difference and tau:
-            weights.correct(i, difference, tau, settings.log or settings.keep == "vote")
-            self.longest = max(self.longest, math.sqrt(dot(difference, difference)))
-        weights.count += 1
-        return wrong, bool(difference and tau), max(0.0, cost - lead)
+        return wrong, difference, tau, max(0.0, cost - lead)
 
     def _find_rival(
         self, x: Any, y: Any, score: Score
@@ -149,6 +157,15 @@ class StructuredTraining(Training):
         if not math.isfinite(change):
             raise DataError("the weights became too large for a float; scale the features")
         return change
+
+    def missed_mistakes(self) -> bool:
+        """Check all examples, without learning, for mistakes that random draws missed."""
+        X, Y = self.examples
+        for i in self.orders.missed.tolist():
+            _, difference, tau, _ = self._find_correction(i, X[i], Y[i])
+            if difference and tau:
+                return True
+        return False
 
     # Held-out examples
 

@@ -46,7 +46,7 @@ class HashedEncoder:
         check_whole("bits", bits, least=4, most=30)
         self.interactions = pairs_of(interactions)
         if len(self.interactions) > _MOST_PAIRS:
-            raise ValueError(f"interactions: at most {_MOST_PAIRS} pairs of namespaces are allowed")
+            raise ValueError(f"at most {_MOST_PAIRS} interactions of namespaces are allowed")
         self.bits = bits
         self.names = NameTable(bits, names) if names else None
         self._most = names

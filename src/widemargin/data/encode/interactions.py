@@ -32,12 +32,12 @@ def pairs_of(given: Any) -> tuple[Pair, ...]:
         pair = tuple(one.split("*")) if isinstance(one, str) else tuple(one)
         if len(pair) != 2 or not all(isinstance(name, str) and name for name in pair):
             raise ValueError(
-                f"interactions: {one!r} is not a pair of names such as 'age*hours'; ':' means any"
+                f"interactions={one!r} is not a pair of names such as 'age*hours'; ':' means any"
             )
         found.append((pair[0].strip(), pair[1].strip()))
     twice = [pair for i, pair in enumerate(found) if pair in found[:i] or pair[::-1] in found[:i]]
     if twice:
-        raise ValueError(f"interactions: {'*'.join(twice[0])!r} is given twice")
+        raise ValueError(f"interactions={'*'.join(twice[0])!r} is given twice")
     return tuple(found)
 
 
@@ -82,7 +82,7 @@ class Products:
         for one, other in self.given:
             for name in (one, other):
                 if name != ANY and name not in kinds:
-                    raise _unknown(name, list(kinds))
+                    raise _unknown(f"{one}*{other}", name, list(kinds))
             lefts, rights = ([*kinds] if name == ANY else [name] for name in (one, other))
             for left in lefts:
                 for right in rights:
@@ -94,8 +94,9 @@ class Products:
         if left == right and (any_of_them or kinds[left] != "number"):
             if any_of_them:
                 return
+            pair = f"{left}*{right}"
             raise DataError(
-                f"interactions: column {left!r} times itself adds nothing, as it holds no numbers"
+                f"interactions={pair!r}: a column times itself adds nothing unless it holds numbers"
             )
         if (left, right) not in self.pairs and (right, left) not in self.pairs:
             self.pairs.append((left, right))
@@ -145,10 +146,11 @@ def _combined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return (left.astype(np.uint64) << _SHIFT) | right.astype(np.uint64)
 
 
-def _unknown(name: str, known: list[str]) -> DataError:
+def _unknown(pair: str, name: str, known: list[str]) -> DataError:
     likely = nearest(name, tuple(known))
     meant = "" if likely is None else f"; did you mean {likely!r}?"
     shown = ", ".join(map(repr, known[:20]))
     return DataError(
-        f"interactions: no numeric or categorical column {name!r} is used{meant} (columns: {shown})"
+        f"interactions={pair!r}: no numeric or categorical column {name!r} is used{meant} (columns:"
+        f" {shown})"
     )

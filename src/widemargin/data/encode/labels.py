@@ -109,6 +109,19 @@ def classes_and_codes(y: Any, classes: np.ndarray | None) -> tuple[np.ndarray, n
     return encode_labels(y) if classes is None else (classes, codes_of(y, classes))
 
 
+def check_covers(classes: Any, known: np.ndarray) -> None:
+    """Refuse a list of all classes that lacks some of the known ones; None is no list.
+
+    Examples
+    --------
+    >>> check_covers(["a", "b"], np.array(["a", "c"]))
+    Traceback (most recent call last):
+    ValueError: classes=['a', 'b'] lacks classes that were already learned
+    """
+    if classes is not None and not set(known.tolist()) <= set(np.asarray(classes).tolist()):
+        raise ValueError(f"classes={classes!r} lacks classes that were already learned")
+
+
 def join_classes(known: np.ndarray, *more: Any) -> np.ndarray:
     """The known classes joined with those of more labels; None stands for no labels."""
     for labels in more:

@@ -12,7 +12,14 @@ import numpy as np
 
 from widemargin.data.readers.chunk import Chunk
 from widemargin.data.readers.columns import TableOptions, TableSchema
-from widemargin.data.readers.formats import CORPORA, DELIMITED, FORMATS, TABLES, format_of
+from widemargin.data.readers.formats import (
+    CORPORA,
+    DELIMITED,
+    FORMATS,
+    TABLES,
+    format_of,
+    format_of_nothing,
+)
 from widemargin.data.readers.headers import HeaderLine
 from widemargin.data.readers.labelled import parse_fasttext, parse_labelled, parse_plain
 from widemargin.data.readers.pieces import Parse, SkippedLines, chunks_of
@@ -136,7 +143,7 @@ class Files:
         among = self.options.among
         if self.options.table.chooses_columns:  # only a table has columns to choose
             among = tuple(name for name in among if name != "labelled-text")
-        found = {}
+        found, nothing = {}, ""
         for path in self.paths:
             stream = open_bytes(path, self.options.encoding)
             try:
@@ -146,13 +153,15 @@ class Files:
                     stream.close()
                 else:
                     self._opened[path] = stream
-            if head or len(self.paths) == 1:  # an empty file fits any format
+            if not head.strip() and not self.options.table.need_label:  # there is nothing to answer
+                nothing = nothing or format_of_nothing(name_of(path), among)
+            elif head or len(self.paths) == 1:  # an empty file fits any format
                 delimited = self.options.table.delimiter is not None
                 found[format_of(name_of(path), head, among, delimited)] = name_of(path)
         if len(found) > 1:
             kinds = ", ".join(f"{path} is {format}" for format, path in found.items())
             raise DataError(f"files of different formats cannot be read together: {kinds}")
-        return next(iter(found), "svmlight")
+        return next(iter(found), nothing or "svmlight")
 
     @property
     def readable_again(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from widemargin.errors import DataError
 
@@ -34,6 +35,12 @@ FORMATS_OF = {
 }
 #: Formats of tables whose lines are cells separated by delimiters.
 DELIMITED = ("csv", "tsv")
+#: The options for reading and encoding tables, and vectors.
+OPTIONS_OF_TABLES = (
+    *("label", "weight", "text", "columns", "drop", "categories", "header", "delimiter", "quote"),
+    *("decimal", "missing_values", "scale", "interactions"),
+)
+OPTIONS_OF_VECTORS = ("zero_based", "double")
 #: How a line begins that separates documents in files of columns.
 DOCUMENT = "-DOCSTART-"
 #: How our own files begin, after the length of their header, and what they are.
@@ -51,6 +58,44 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _SVMLIGHT = re.compile(rf"{_NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:\S+)*\s*(?:#.*)?")
 _TAG = re.compile(r"[BIOESLU](?:-\S+)?")
 _VW = re.compile(rf"(?:{_NUMBER}\s+){{0,3}}(?:'?[^\s|]+)?\s*\|.*")
+
+
+def options_of(format: str, of_texts: Collection[str], has_texts: bool) -> set[str]:
+    """The options that have an effect for files of a format.
+
+    Parameters
+    ----------
+    format : str
+        The format of labelled examples.
+    of_texts : collection of str
+        The options for encoding texts.
+    has_texts : bool
+        Whether a table has columns of text.
+
+    Examples
+    --------
+    >>> sorted(options_of("labelled-text", ["ngrams"], False))
+    ['header', 'ngrams']
+    """
+    if format in TABLES:
+        return {*OPTIONS_OF_TABLES, *(of_texts if has_texts else ())}
+    if format == "svmlight":
+        return {*OPTIONS_OF_VECTORS}
+    if format == "vw":
+        return {"bits", "double", "interactions"}
+    return {*of_texts, "header"} if format == "labelled-text" else {*of_texts}
+
+
+def format_of_nothing(name: str, among: tuple[str, ...]) -> str:
+    """The format to read an empty file as: that of its name, or any other.
+
+    Examples
+    --------
+    >>> format_of_nothing("new.csv", ("jsonl", "csv")), format_of_nothing("-", ("jsonl", "csv"))
+    ('csv', 'jsonl')
+    """
+    named = _named(name)
+    return named if named in among else among[0]
 
 
 def format_of(

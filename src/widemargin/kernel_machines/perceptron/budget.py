@@ -18,6 +18,7 @@ feature space; u is any competitor, L its total hinge loss at margin 1, M the nu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,10 @@ _FORMS = {"random": RANDOM, "forgetron": FORGETRON, "projectron": PROJECTRON}
 _BLOCK = 256
 #: The Projectron's eta: it competes with |u| up to 1/eta, in units of R.
 REACH = 1.0
+#: There is room for this many examples from the start, and for more when there are more.
+_ROOM = 1024
+#: A budget is at most the largest number of places that numpy can draw from.
+_MOST = np.iinfo(np.int64).max
 
 
 class Budget:
@@ -69,20 +74,37 @@ class Budget:
     ) -> None:
         assert settings.budget is not None
         self.task, self.rng = task, rng
-        kernel, points, B = task.kernel, task.points, int(settings.budget)
+        kernel, points = task.kernel, task.points
+        self.budget = min(int(settings.budget), _MOST)
         points.prepare(kernel)
         self.clock = np.array([1.0, 1.0, 0.0, 0.0])
         self.q = diagonal(kernel, points)
         R2 = float(np.max(self.q, initial=0.0))
         self.way = BudgetRule(_FORMS[settings.forget], R2 if R2 > 0.0 else 1.0, REACH)
-        pairs = 0 if self.way.form == RANDOM else B
-        self.slots = Slots(
-            np.zeros(B, np.int64),
-            np.zeros((B, task.k)),
-            np.zeros((B, task.k)),
+        #: Room for the examples stored so far, and more as needed, up to the budget.
+        self.slots = self._make_slots(min(self.budget, _ROOM))
+
+    def _make_slots(self, places: int) -> Slots:
+        """Empty places for examples."""
+        pairs, k = 0 if self.way.form == RANDOM else places, self.task.k
+        return Slots(
+            np.zeros(places, np.int64),
+            np.zeros((places, k)),
+            np.zeros((places, k)),
             np.zeros((pairs, pairs)),
             np.zeros(5),
         )
+
+    def _make_room(self, more: int) -> None:
+        """Make room for this many more examples, or for as many as the budget allows."""
+        old, needed = self.slots, min(self.budget, self.stored + more)
+        places = len(old.row)
+        if needed <= places:
+            return
+        self.slots = new = self._make_slots(min(self.budget, max(needed, 3 * places // 2)))
+        new.row[:places], new.A[:places], new.U[:places] = old.row, old.A, old.U
+        new.G[: len(old.G), : len(old.G)] = old.G
+        new.facts[:] = old.facts
 
     @property
     def count(self) -> float:
@@ -99,20 +121,21 @@ class Budget:
 
         The first `done` of them are skipped when learning resumes from a checkpoint.
         """
-        task, slots = self.task, self.slots
-        B = len(slots.row)
+        task = self.task
         for begin in range(done, len(order), _BLOCK):
             which = order[begin : begin + _BLOCK].astype(np.int64)
-            part = task.points.take(which)
-            KT = np.zeros((B, part.n))
-            if self.stored:
-                taken = task.points.take(slots.row[: self.stored])
-                KT[: self.stored] = block(task.kernel, taken, part, threads=task.threads)
+            part, stored = task.points.take(which), self.stored
+            self._make_room(part.n)
+            slots = self.slots
+            KT = np.zeros((len(slots.row), part.n))
+            if stored:
+                taken = task.points.take(slots.row[:stored])
+                KT[:stored] = block(task.kernel, taken, part, threads=task.threads)
             K = block(task.kernel, part, part, threads=task.threads).astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):  # the loop checks the scores
                 S = slots.A.T @ KT
             slots.facts[DRAWN] = 0.0
-            draws = self.rng.integers(B, size=part.n)
+            draws = self.rng.integers(self.budget, size=part.n)
             price = task.price[which] if len(task.price) else task.price
             tally = budget_pass(
                 self.way,
@@ -136,6 +159,14 @@ class Budget:
                     " features or gamma down"
                 )
             yield len(which), tally
+
+    def would_correct(self, which: np.ndarray) -> bool:
+        """Check examples, without learning, for mistakes."""
+        moment, generator = self.remember(), self.rng.bit_generator.state
+        found = any(tally.updates > 0 for _, tally in self.run(which))
+        self.restore(moment)
+        self.rng.bit_generator.state = generator
+        return found
 
     def scores(self, points: Points, keep: str) -> np.ndarray:
         """The scores (points, k) of the model that would be deployed."""
@@ -166,7 +197,10 @@ class Budget:
 
     def unpack_snapshot(self, arrays: dict[str, np.ndarray]) -> tuple[Slots, np.ndarray]:
         """Undo `pack_snapshot`."""
-        check_alike(arrays, self.pack_snapshot((self.slots, self.clock)))
+        places = min(arrays["row"].size, self.budget)
+        if self.way.form != RANDOM:
+            places = min(places, math.isqrt(arrays["G"].size))
+        check_alike(arrays, self.pack_snapshot((self._make_slots(places), self.clock)))
         slots = Slots(*(arrays[name] for name in Slots._fields))
         check_places("row", slots.row, self.task.points.n)
         taken, oldest = slots.facts[[TAKEN, OLDEST]].tolist()

@@ -136,6 +136,15 @@ class Online:
             self._pending.append((which[:0] if again else which, self.logs[-1]))
             yield len(which), tally
 
+    def would_correct(self, which: np.ndarray) -> bool:
+        """Check examples, without learning, for mistakes."""
+        self._settle()
+        S, clock, logs = self.S.copy(), self.clock.copy(), len(self.logs)
+        found = any(tally.updates > 0 for _, tally in self.run(which))
+        self.S, self.clock, self._pending = S, clock, []
+        del self.logs[logs:]
+        return found
+
     def remember(self) -> tuple[int, float]:
         """A snapshot of the learner, for `restore`."""
         return len(self.logs), self.count

@@ -96,7 +96,7 @@ class KernelSettings:
         """Which settings have an effect, given whether there are held-out examples."""
         return {
             **uses_of_kernel(self.kernel),
-            **uses_of_rule(self.rule, RULES),
+            **uses_of_rule(self.rule, RULES, self.class_weight),
             **uses_of_held_out(self.validation, held_out),
             "forget": Use(self.budget is not None, "without a budget", "with one"),
         }

@@ -61,7 +61,7 @@ class KernelTraining(Training):
             self.learner = Budget(task, settings, rng)
         self.R = math.sqrt(max(0.0, float(np.max(self.learner.q[which.astype(np.int64)]))))
         self._orders = EpochOrders(which, settings.shuffle, rng)
-        self._order, self._complete, self._done = which, True, 0
+        self._which, self._order, self._complete, self._done = which, which, True, 0
         self._running: RunningScores | None = None
         if held_out is not None and isinstance(self.learner, Online):
             self._running = RunningScores(task.kernel, held_out[0], task.k, task.joint)
@@ -86,8 +86,9 @@ class KernelTraining(Training):
             yield self._done / len(self._order)
 
     def missed_mistakes(self) -> bool:
-        """Whether examples are sampled or only partly visited, so that mistakes may be missed."""
-        return not self._complete or self.settings.shuffle == "draw"
+        """Check all examples, without learning, for mistakes that draws or a part missed."""
+        missing = not self._complete or self.settings.shuffle == "draw"
+        return missing and self.learner.would_correct(frozen(self._which))
 
     # Held-out examples
 

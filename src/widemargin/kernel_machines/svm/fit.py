@@ -23,6 +23,7 @@ from widemargin.kernels.points import Points, points_of
 from widemargin.markup.reprs import brief_repr
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import prices, split
+from widemargin.online.rules import use_of_class_weight
 from widemargin.parameters import (
     Use,
     check_choice,
@@ -78,7 +79,9 @@ class KernelSVMSettings:
 
     def uses(self) -> dict[str, Use]:
         """Which settings have an effect."""
-        return uses_of_kernel(self.kernel)
+        finite = not math.isinf(self.C)
+        weight = use_of_class_weight(self.class_weight, finite, "with C=inf", "with a finite C")
+        return {**uses_of_kernel(self.kernel), "class_weight": weight}
 
     def make_kernel(self, X: Any) -> Kernel:
         """Return the kernel for these examples."""

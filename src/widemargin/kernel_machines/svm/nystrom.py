@@ -91,7 +91,9 @@ def _features(
     whole = problem.diagonal
     missed = np.maximum(whole - np.einsum("ij,ij->i", features, features, dtype=np.float64), 0.0)
     parts = np.divide(missed, whole, out=np.zeros(points.n), where=whole > 0.0)
-    mean = float(missed.sum() / whole.sum()) if whole.sum() > 0.0 else 0.0
+    exponent = np.frexp(np.max(whole, initial=0.0))[1]  # without it, the sum may overflow
+    total = np.ldexp(whole, -exponent).sum()
+    mean = float(np.ldexp(missed, -exponent).sum() / total) if total > 0.0 else 0.0
     return features, basis, LowRank(len(chosen), rank, mean, float(np.max(parts)))
 
 

@@ -18,7 +18,7 @@ from widemargin.structured.lemmas.model import LemmatizerModel
 from widemargin.structured.morphology.model import MorphologizerModel
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.saved import SentenceModel, join_parts, read_model
-from widemargin.structured.sentences import corpus_of
+from widemargin.structured.sentences import corpus_with_words
 from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tokenizer.cuts import BLANK_LINE
@@ -175,7 +175,7 @@ class AnnotatorModel(SentenceModel):
         sentences : Corpus, path, or list of lists of words
             Existing columns are replaced.
         """
-        corpus = corpus_of(sentences, beside=())
+        corpus = corpus_with_words(sentences, ())
         return corpus.with_columns(self.columns(corpus, n_jobs))
 
     def stream(

@@ -17,7 +17,7 @@ from widemargin.structured.choices.chooser import Chooser, code_labels
 from widemargin.structured.choices.estimator import ChoiceEstimator, find_columns
 from widemargin.structured.lemmas.model import LemmatizerModel, corpus_of_types
 from widemargin.structured.lemmas.scripts import script_of
-from widemargin.structured.sentences import corpus_of
+from widemargin.structured.sentences import corpus_with_words
 from widemargin.structured.tagger.model import share_right
 
 #: A script seen with fewer words than this is a candidate for these words only.
@@ -126,7 +126,7 @@ class Lemmatizer(ChoiceEstimator[LemmatizerModel]):
 
     def score(self, sentences: Any, y: None = None) -> float:
         """The share of words with the right lemma."""
-        corpus = corpus_of(sentences)
+        corpus = corpus_with_words(sentences)
         return share_right(self._fitted.flat_lemmas(corpus), corpus.column("lemma"))
 
 

@@ -16,7 +16,7 @@ from widemargin.structured.choices.chooser import Chooser
 from widemargin.structured.choices.model import ChoiceModel
 from widemargin.structured.lemmas.scripts import apply_script, check_script
 from widemargin.structured.saved import column_names, read_model
-from widemargin.structured.sentences import TagLists, corpus_of
+from widemargin.structured.sentences import TagLists, corpus_with_words
 
 #: Maximum number of cached lemmas.
 _REMEMBERED = 1 << 18
@@ -91,7 +91,7 @@ class LemmatizerModel(ChoiceModel):
         sentences : Corpus, path or dict of columns
             The columns must include the tags.
         """
-        corpus = corpus_of(sentences, beside=self.tags)
+        corpus = corpus_with_words(sentences, self.tags)
         return TagLists(corpus.by_sentence(self.flat_lemmas(corpus)))
 
     def lemma(self, word: str, *tags: str) -> str:

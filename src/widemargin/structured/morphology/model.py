@@ -13,7 +13,7 @@ from widemargin.modelfile import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
 from widemargin.structured.choices.model import ChoiceModel
 from widemargin.structured.saved import column_names, read_model
-from widemargin.structured.sentences import TagLists, corpus_of
+from widemargin.structured.sentences import TagLists, corpus_with_words
 
 #: Separates the cells of a label.
 BETWEEN = "\t"
@@ -69,7 +69,7 @@ class MorphologizerModel(ChoiceModel):
         sentences : Corpus, path or dict of columns
             The columns must include the tags.
         """
-        corpus = corpus_of(sentences, beside=self.tags)
+        corpus = corpus_with_words(sentences, self.tags)
         return {
             name: TagLists(corpus.by_sentence(cells))
             for name, cells in self.flat_columns(corpus).items()

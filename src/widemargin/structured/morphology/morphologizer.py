@@ -15,7 +15,7 @@ from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.choices.chooser import Chooser, code_labels
 from widemargin.structured.choices.estimator import ChoiceEstimator, find_columns
 from widemargin.structured.morphology.model import BETWEEN, MorphologizerModel
-from widemargin.structured.sentences import corpus_of
+from widemargin.structured.sentences import corpus_with_words
 from widemargin.structured.tagger.model import share_right
 
 #: A word seen this often with its tag has only the values it was seen with.
@@ -145,7 +145,7 @@ class Morphologizer(ChoiceEstimator[MorphologizerModel]):
 
     def score(self, sentences: Any, y: None = None) -> float:
         """The share of words with all columns right."""
-        corpus, model = corpus_of(sentences), self._fitted
+        corpus, model = corpus_with_words(sentences), self._fitted
         found = map(BETWEEN.join, zip(*model.flat_columns(corpus).values(), strict=True))
         return share_right(list(found), _labels(corpus, model.columns))
 

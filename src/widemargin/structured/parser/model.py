@@ -46,7 +46,7 @@ from widemargin.structured.saved import (
     pack_certificate,
     read_model,
 )
-from widemargin.structured.sentences import corpus_of, is_one_sentence, place_in_sentence
+from widemargin.structured.sentences import corpus_with_words, is_one_sentence, place_in_sentence
 from widemargin.structured.sparse_rows import (
     SMALL_BITS,
     SMALL_SHARE,
@@ -333,7 +333,7 @@ class ParserModel(SentenceModel):
         return Tree(corpus.words, trees.tags[self.columns[0]], trees.heads.tolist(), trees.labels)
 
     def _corpus_of(self, sentences: Any) -> Corpus:
-        return corpus_of(sentences, beside=() if self.taggers else self.columns)
+        return corpus_with_words(sentences, () if self.taggers else self.columns)
 
     def _corpus_of_one(self, words: Sequence[Any], tags: dict[str, Sequence[str]]) -> Corpus:
         """One sentence as a corpus."""

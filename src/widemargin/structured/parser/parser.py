@@ -65,15 +65,15 @@ from widemargin.structured.parser.treebank import (
     with_trees,
 )
 from widemargin.structured.parser.trees import Attachment, check_trees, heads_of
-from widemargin.structured.sentences import corpus_of, hold_out, holds_out
+from widemargin.structured.sentences import corpus_with_words, hold_out, holds_out
 from widemargin.structured.table_size import bits_for
 from widemargin.structured.tagger.model import TaggerModel
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import Checkpoints, digest_of, open_checkpoints
 from widemargin.training.run import Stops, Watch
 
-#: Default epochs: for greedy transitions, for transitions with a beam, and for arcs.
-_EPOCHS = {"greedy": 10, "beam": 10, "arcs": 10}
+#: Default epochs.
+_EPOCHS = 10
 #: Beam training starts from the weights of a greedy parser trained for this many epochs.
 _GREEDY_START = 5
 #: Default parameters of the parser's own taggers.
@@ -213,7 +213,7 @@ class Parser(CertifiedEstimator[ParserModel]):
             is resumed from there, with bit-for-bit the same result.
         """
         self._check_parameters()
-        corpus = corpus_of(sentences)
+        corpus = corpus_with_words(sentences)
         if not corpus.tokens:
             raise DataError(f"{corpus.source}: there are no sentences to learn from")
         refuse_too_long(corpus, self.system)
@@ -373,7 +373,7 @@ class Parser(CertifiedEstimator[ParserModel]):
             why = (
                 "steps have different sizes" if math.inf > self.C else "trees may not be separable"
             )
-            return arcs, self.epochs or _EPOCHS["arcs"], why
+            return arcs, self.epochs or _EPOCHS, why
         templates: Templates = compile_templates(model.features, COLUMNS, bits)
         margin = float(self.margin)
         first = score if self.beam == 1 else None
@@ -382,11 +382,11 @@ class Parser(CertifiedEstimator[ParserModel]):
         )
         if self.beam == 1:
             why = "the training examples depend on the parser's own choices"
-            return greedy, self.epochs or _EPOCHS["greedy"], why
+            return greedy, self.epochs or _EPOCHS, why
         stages.run("greedy start", greedy, Stops(_GREEDY_START))
         beam = BeamTraining(given, templates, model.actions, margin, int(self.beam), rng, score)
         beam.start_from(greedy.answer())
-        return beam, self.epochs or _EPOCHS["beam"], "a beam may miss the best tree"
+        return beam, self.epochs or _EPOCHS, "a beam may miss the best tree"
 
     @property
     def labels_(self) -> list[str]:

@@ -14,6 +14,8 @@ from widemargin.structured.spans import convert_tags
 
 #: The temperature is searched for between these powers of two.
 _POWERS = (-12.0, 12.0)
+#: Above this temperature, all sequences are equally likely as far as floats can tell.
+_HOTTEST = 1e200
 
 
 def margins_of(model: Any, corpus: Corpus, n_jobs: int | None = None) -> np.ndarray:
@@ -35,10 +37,12 @@ def marginals_of(
 ) -> np.ndarray:
     """The probabilities of the tags of all tokens of a corpus, see `TaggerModel.marginals`."""
     check_positive("temperature", temperature)
+    temperature = min(float(temperature), _HOTTEST)
     found = np.empty((corpus.tokens, len(model.shown_tags)))
 
     def keep(part: slice, scores: np.ndarray) -> None:
-        likely = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
+        with np.errstate(over="ignore"):  # at low temperatures, exp(-inf) = 0 is the answer
+            likely = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
         found[part] = _by_shown_tag(model, np.add, likely)
 
     model.score_labels(corpus, temperature, n_jobs, keep)
