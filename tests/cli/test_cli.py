@@ -135,6 +135,21 @@ def test_a_real_process_ends_with_the_same_line_and_code(words, code, message, t
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_cache_that_cannot_be_used_costs_one_line(quiet, tmp_path):
+    cache = tmp_path / "file" / "cache"
+    (tmp_path / "file").write_text("in the way")
+    words = ["-m", "widemargin", "train", "--epochs", "1", *["--quiet"] * quiet]
+    done = run_forked(*words, cwd=tmp_path, env={**os.environ, "WIDEMARGIN_CACHE": str(cache)})
+    told = [
+        "compiling the loops of this first use: a few seconds, in each run",
+        f"widemargin: compiled loops are not kept in {cache}/... (Not a directory): each run"
+        " compiles them again",
+    ]
+    shown = re.sub(r"/[0-9a-f]{24} ", "/... ", done.stderr).splitlines()
+    assert sorted(shown) == ([] if quiet else told)
+
+
 def test_help_and_version(tmp_path):
     told = run_real("--help", cwd=tmp_path).stdout
     assert "train" in told
