@@ -150,6 +150,22 @@ def test_a_cache_that_cannot_be_used_costs_one_line(quiet, tmp_path):
     assert sorted(shown) == ([] if quiet else told)
 
 
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [
+        ("WIDEMARGIN_CACHE", r"file/cache/\S+: compiled loops cannot be kept there \(Not a "),
+        ("NUMBA_DISABLE_JIT", r"numba's compiler is switched off \(NUMBA_DISABLE_JIT\)"),
+    ],
+)
+def test_a_warm_up_that_would_be_in_vain_is_refused(variable, told, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    value = "1" if variable == "NUMBA_DISABLE_JIT" else str(tmp_path / "file" / "cache")
+    environment = {**os.environ, variable: value}
+    done = run_forked("-m", "widemargin", "warmup", cwd=tmp_path, env=environment)
+    assert done.returncode == 1
+    assert re.fullmatch(f"widemargin: .*{told}.*\n", done.stderr)
+
+
 def test_help_and_version(tmp_path):
     told = run_real("--help", cwd=tmp_path).stdout
     assert "train" in told

@@ -27,7 +27,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
-from widemargin.errors import CacheWarning
+from widemargin.errors import CacheWarning, DataError
 from widemargin.loops import cache_folders, cached_loops
 from widemargin.loops.background_compiling import compile_meanwhile, note_begun
 from widemargin.loops.compile_locks import CompileLock
@@ -324,6 +324,15 @@ def name_lock(loop: str, kinds: Any) -> str:
 
 def cache_folder() -> pathlib.Path | None:
     """The folder where this version caches machine code; None if it cannot be cached."""
+    return _CACHE
+
+
+def find_cache_folder() -> pathlib.Path:
+    """The folder where this version caches machine code; an error says why there is none."""
+    if numba.config.DISABLE_JIT:
+        raise DataError("numba's compiler is switched off (NUMBA_DISABLE_JIT)")
+    if _CACHE is None:
+        raise DataError(f"{_FOLDER}: compiled loops cannot be kept there ({_OBSTACLE})")
     return _CACHE
 
 
