@@ -170,6 +170,7 @@ def test_help_and_version(tmp_path):
     told = run_real("--help", cwd=tmp_path).stdout
     assert "train" in told
     assert "warmup" in told
+    assert not re.search(r"\w\.\.\.$", told, re.M)  # click cuts sentences that do not fit
     for example in re.findall(r"^ +widemargin (train[^ ]*(?: --\S+(?: [\w.]+)?)*)  ", told, re.M):
         run(*example.split(), cwd=tmp_path)
     assert (
