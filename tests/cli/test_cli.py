@@ -27,9 +27,16 @@ def run(*words, cwd, code=0):
     return done
 
 
-def run_real(*words, cwd, code=0):
+def run_real(*words, cwd, code=0, **environment):
     """What a process of its own ends with, started as by a person."""
-    done = subprocess.run([*PROGRAM, *words], cwd=cwd, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*PROGRAM, *words],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == code, done.stderr
     return done
 
@@ -139,8 +146,8 @@ def test_a_real_process_ends_with_the_same_line_and_code(words, code, message, t
 def test_a_cache_that_cannot_be_used_costs_one_line(quiet, tmp_path):
     cache = tmp_path / "file" / "cache"
     (tmp_path / "file").write_text("in the way")
-    words = ["-m", "widemargin", "train", "--epochs", "1", *["--quiet"] * quiet]
-    done = run_forked(*words, cwd=tmp_path, env={**os.environ, "WIDEMARGIN_CACHE": str(cache)})
+    words = ["train", "--epochs", "1", *["--quiet"] * quiet]
+    done = run_real(*words, cwd=tmp_path, WIDEMARGIN_CACHE=str(cache))
     told = [
         "compiling the loops of this first use: a few seconds, in each run",
         f"widemargin: compiled loops are not kept in {cache}/... (Not a directory): each run"
@@ -160,9 +167,7 @@ def test_a_cache_that_cannot_be_used_costs_one_line(quiet, tmp_path):
 def test_a_warm_up_that_would_be_in_vain_is_refused(variable, told, tmp_path):
     (tmp_path / "file").write_text("in the way")
     value = "1" if variable == "NUMBA_DISABLE_JIT" else str(tmp_path / "file" / "cache")
-    environment = {**os.environ, variable: value}
-    done = run_forked("-m", "widemargin", "warmup", cwd=tmp_path, env=environment)
-    assert done.returncode == 1
+    done = run_real("warmup", cwd=tmp_path, code=1, **{variable: value})
     assert re.fullmatch(f"widemargin: .*{told}.*\n", done.stderr)
 
 
