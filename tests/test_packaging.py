@@ -59,7 +59,8 @@ def test_an_error_says_how_to_install_what_is_needed(package, needs, use, monkey
     monkeypatch.chdir(tmp_path)
     pathlib.Path("rows.svm").write_text("+1 1:1\n-1 2:1\n")
     learned = Perceptron(keep="vote", random_state=0).fit(X, Y)
-    monkeypatch.setitem(sys.modules, package, None)
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
     how = f"pip install '{needs}'" if "[" in needs else f"pip install {needs}"
     with pytest.raises((ImportError, ValueError, ClusterError)) as caught:
         use(learned)
