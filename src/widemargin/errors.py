@@ -60,6 +60,10 @@ class NotSeparableWarning(UserWarning):
     """
 
 
+class CacheWarning(RuntimeWarning):
+    """Compiled loops cannot be cached, or what was cached is damaged: they are compiled again."""
+
+
 class ClusterError(RuntimeError):
     """The cluster cannot do the work: the message says what is wrong with it.
 

@@ -27,9 +27,16 @@ def run(*words, cwd, code=0):
     return done
 
 
-def run_real(*words, cwd, code=0):
+def run_real(*words, cwd, code=0, **environment):
     """What a process of its own ends with, started as by a person."""
-    done = subprocess.run([*PROGRAM, *words], cwd=cwd, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*PROGRAM, *words],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == code, done.stderr
     return done
 
@@ -150,10 +157,40 @@ def test_a_real_process_ends_with_the_same_line_and_code(words, code, message, t
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_cache_that_cannot_be_used_costs_one_line(quiet, tmp_path):
+    cache = tmp_path / "file" / "cache"
+    (tmp_path / "file").write_text("in the way")
+    words = ["train", "--epochs", "1", *["--quiet"] * quiet]
+    done = run_real(*words, cwd=tmp_path, WIDEMARGIN_CACHE=str(cache))
+    told = [
+        "compiling the loops of this first use: a few seconds, in each run",
+        f"widemargin: compiled loops are not kept in {cache}/... (Not a directory): each run"
+        " compiles them again",
+    ]
+    shown = re.sub(r"/[0-9a-f]{24} ", "/... ", done.stderr).splitlines()
+    assert sorted(shown) == ([] if quiet else told)
+
+
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [
+        ("WIDEMARGIN_CACHE", r"file/cache/\S+: compiled loops cannot be kept there \(Not a "),
+        ("NUMBA_DISABLE_JIT", r"numba's compiler is switched off \(NUMBA_DISABLE_JIT\)"),
+    ],
+)
+def test_a_warm_up_that_would_be_in_vain_is_refused(variable, told, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    value = "1" if variable == "NUMBA_DISABLE_JIT" else str(tmp_path / "file" / "cache")
+    done = run_real("warmup", cwd=tmp_path, code=1, **{variable: value})
+    assert re.fullmatch(f"widemargin: .*{told}.*\n", done.stderr)
+
+
 def test_help_and_version(tmp_path):
     told = run_real("--help", cwd=tmp_path).stdout
     assert "train" in told
     assert "warmup" in told
+    assert not re.search(r"\w\.\.\.$", told, re.M)  # click cuts sentences that do not fit
     for example in re.findall(r"^ +widemargin (train[^ ]*(?: --\S+(?: [\w.]+)?)*)  ", told, re.M):
         run(*example.split(), cwd=tmp_path)
     assert (

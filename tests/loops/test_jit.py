@@ -56,7 +56,7 @@ def run(folder, program=PROGRAM, **environment):
     )
     assert done.returncode == 0, done.stderr
     score, hits = done.stdout.split()
-    told = [line for line in done.stderr.splitlines() if "RuntimeWarning" in line]
+    told = [line for line in done.stderr.splitlines() if "CacheWarning" in line]
     return float(score), int(hits), told
 
 
@@ -201,6 +201,16 @@ def test_no_folder_at_all_costs_a_compile_and_one_line(tmp_path):
     assert found == 0
     assert len(told) == 1
     assert "compiles them again" in told[0]
+
+
+@compiled_only
+def test_a_full_disk_costs_compiles_and_one_line(tmp_path):
+    full = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    another = "binary_scores(Dense(rows.values.astype('f'), np.float32(1)), np.zeros(1, np.uint64)"
+    _, found, told = run(tmp_path, f"{full}{PROGRAM}\n{another}, w.astype('f'), out)")
+    assert found == 0
+    assert len(told) == 1
+    assert "File too large): each run compiles them again" in told[0]
 
 
 def test_a_change_in_a_function_that_is_called_from_elsewhere_is_noticed(warm, tmp_path):

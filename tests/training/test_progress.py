@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from widemargin import KernelSVM, LinearSVM
-from widemargin.training.history import History
+from widemargin.training.history import Epoch, History
 from widemargin.training.progress import Watcher
 from widemargin.training.run import Moment
 
@@ -65,6 +65,18 @@ def test_only_what_is_measured_is_shown(shown, clock):
     watcher(Moment(1, 0.1, 1, 0.25, history))
     watcher(Moment(1, 0.2, None, None, history, violation=0.375))
     assert [line["measured"] for line in shown[1:]] == ["1 mistake loss 0.25", "violation 0.375"]
+
+
+@pytest.mark.parametrize(("seconds", "rows"), [(0.02, 0), (0.4, 4)])
+def test_rows_are_printed_as_it_goes_if_learning_takes_a_while(seconds, rows, shown, clock, capsys):
+    """The report shows all rows soon anyway; compiling the loops does not count."""
+    watcher, history = Watcher(True, 4, table=True), History()
+    for epoch in range(1, 5):
+        history.add(Epoch(epoch, 9, 9, 1.0, 1.0, None, seconds * epoch))
+        watcher(Moment(epoch, 1.0, 9, 1.0, history, seen=100 * epoch))
+    watcher.close()
+    printed = capsys.readouterr().err.splitlines()
+    assert len(printed) == (rows and 1 + rows)
 
 
 @pytest.mark.parametrize("learner", [KernelSVM(), LinearSVM()])

@@ -55,7 +55,7 @@ def train(files: tuple[str, ...], learner: str | None, **given: object) -> None:
     sys.exit(work(files, learner, given, options.typed_options()))
 
 
-@main.command()
+@main.command(short_help="Print the label that MODEL predicts for each example.")
 @click.argument("model")
 @click.argument("files", nargs=-1)
 @options.reading
@@ -105,7 +105,7 @@ def test(model: str, files: tuple[str, ...], **given: object) -> None:
     work(model, files, given)
 
 
-@main.command()
+@main.command(short_help="Print sentences with the tags that MODEL predicts.")
 @options.annotating
 @click.option(
     "--column", help="Column to write the tags to (default: the column that was learned)."
@@ -153,7 +153,7 @@ def tag(model: str, files: tuple[str, ...], **given: object) -> None:
     work(model, files, given)
 
 
-@main.command()
+@main.command(short_help="Print sentences with the trees that MODEL predicts.")
 @options.annotating
 @click.option(
     "--margins",
@@ -200,7 +200,7 @@ def parse(model: str, files: tuple[str, ...], **given: object) -> None:
     work(model, files, given)
 
 
-@main.command()
+@main.command(short_help="Cut raw text into sentences and words.")
 @click.argument("model")
 @click.argument("files", nargs=-1)
 @options.encoded
@@ -228,7 +228,7 @@ def tokenize(model: str, files: tuple[str, ...], **given: object) -> None:
     work(model, files, given)
 
 
-@main.command()
+@main.command(short_help="Show what MODEL is, how it was trained, and its top features.")
 @click.argument("model")
 @options.count("--top", "Number of features to show per class.", default=10)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
@@ -239,7 +239,7 @@ def inspect(model: str, top: int, as_json: bool) -> None:
     work(model, top, as_json)
 
 
-@main.command()
+@main.command(short_help="Show which features decided what MODEL predicts.")
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
 @options.count("--row", "Number of the example or sentence, counted from 1.", default=1, least=1)
@@ -269,7 +269,7 @@ def explain(model: str, files: tuple[str, ...], row: int, top: int, **given: obj
     work(model, files, row, top, given)
 
 
-@main.command()
+@main.command(short_help="Continue training MODEL on FILES.")
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--model", "target", help="File to save the model in (default: MODEL itself).")
@@ -329,7 +329,7 @@ def convert(source: str, target: str, **given: object) -> None:
     work(source, target, given)
 
 
-@main.command()
+@main.command(short_help="Decide, with proof, whether a hyperplane separates the classes.")
 @click.argument("files", nargs=-1, required=True)
 @options.reading
 @options.encoding
@@ -391,7 +391,7 @@ def report(model: str, files: tuple[str, ...], output: str, **given: object) -> 
     work(model, files, output, given)
 
 
-@main.command()
+@main.command(short_help="Compare learners, and report which differ significantly.")
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "--learners",
@@ -429,7 +429,7 @@ def compare(files: tuple[str, ...], **given: object) -> None:
     work(files, given)
 
 
-@main.command()
+@main.command(short_help="Open a page where you watch learners learn, step by step.")
 @click.argument("file", required=False)
 @click.option(
     "--port",
@@ -476,7 +476,7 @@ def completion(shell: str) -> None:
     click.echo(found(main, {}, "widemargin", "_WIDEMARGIN_COMPLETE").source())
 
 
-@main.command()
+@main.command(short_help="Serve predictions of MODELS over HTTP.")
 @click.argument("models", nargs=-1, required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -555,7 +555,7 @@ def serve(models: tuple[str, ...], **given: object) -> None:
     sys.exit(work(models, given))
 
 
-@main.command()
+@main.command(short_help="Compile all loops now, so that later runs need not wait.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def warmup(quiet: bool) -> None:
     """Compile all loops now, so that later runs need not wait for the compiler."""

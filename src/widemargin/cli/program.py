@@ -127,16 +127,17 @@ class Program(click.Group):
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Print each warning about the data as one line, once, unless --quiet is given."""
-    from widemargin.errors import DataWarning
+    """Print each warning about data or the cache as one line, once, unless --quiet is given."""
+    from widemargin.errors import CacheWarning, DataWarning
 
     shown = set()
     with warnings.catch_warnings():
-        warnings.simplefilter("always", DataWarning)
+        for ours in (DataWarning, CacheWarning):
+            warnings.simplefilter("always", ours)
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if not issubclass(category, DataWarning):
+            if not issubclass(category, (DataWarning, CacheWarning)):
                 usual(message, category, *place, **more)
                 return
             context = click.get_current_context(silent=True)  # other threads have none

@@ -28,6 +28,7 @@ from widemargin.data.readers.labelled import parse_labelled
 from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
 from widemargin.data.rows import Rows, Stack, frozen
+from widemargin.errors import CacheWarning
 from widemargin.kernel_machines.perceptron.fit import fit_kernel_perceptron
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
@@ -37,7 +38,7 @@ from widemargin.linear_svm.newton_joint import JointIterate, SmoothedJoint, iter
 from widemargin.linear_svm.problem import BinarySVM, StopSignal
 from widemargin.linear_svm.steps import CoordinatePass
 from widemargin.loops import cache_folders, cached_loops
-from widemargin.loops.jit import cache_folder, compile_quietly
+from widemargin.loops.jit import compile_quietly
 from widemargin.loops.kernel.panels import LONGEST
 from widemargin.loops.svm.dual import combine
 from widemargin.loops.svm.joint import add_ties
@@ -60,6 +61,10 @@ from widemargin.training.history import History
 def warmup(quiet: bool) -> None:
     """Compile all loops in parallel processes, and remove the code of old versions."""
     began = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CacheWarning)  # the error says the same
+        from widemargin.loops import compiling
+    folder = compiling.find_cache_folder()
     compile_quietly()  # it shows its own progress
     shown = not quiet and sys.stderr.isatty()
     processes = min(thread_count(-1), len(PARTS))
@@ -69,13 +74,11 @@ def warmup(quiet: bool) -> None:
             part.result()
             if shown:
                 click.echo(f"\rcompiled {done + 1}/{len(PARTS)}", err=True, nl=False)
-    folder = cache_folder()
-    if folder is not None:
-        forget_old_versions(folder)
+    forget_old_versions(folder)
     if not quiet:
-        where = "not cached" if folder is None else f"cached in {folder}"
         start = "\r" if shown else ""
-        click.echo(f"{start}compiled in {time.monotonic() - began:.0f} s, {where}", err=True)
+        seconds = time.monotonic() - began
+        click.echo(f"{start}compiled in {seconds:.0f} s, cached in {folder}", err=True)
 
 
 def _compile_part(name: str) -> None:

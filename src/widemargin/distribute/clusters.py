@@ -87,7 +87,7 @@ def open_engine(client: Any) -> Iterator[Engine]:
         from distributed import Client, default_client
     except ImportError:
         raise ClusterError(
-            'clusters need Dask: install it with pip install "widemargin[dask]"'
+            "clusters need Dask, which is not installed: pip install 'widemargin[dask]'"
         ) from None
     if client is None:
         try:

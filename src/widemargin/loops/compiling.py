@@ -27,6 +27,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
+from widemargin.errors import CacheWarning, DataError
 from widemargin.loops import cache_folders, cached_loops
 from widemargin.loops.background_compiling import compile_meanwhile, note_begun
 from widemargin.loops.compile_locks import CompileLock
@@ -83,13 +84,16 @@ def _open_cache() -> tuple[pathlib.Path, str]:
         return folder, error.strerror or str(error)
 
 
-def _warn_not_kept() -> None:
-    """Warn, in one line, that every run will compile again, and why."""
-    warnings.warn(
-        f"compiled loops are not kept in {_FOLDER} ({_OBSTACLE}): each run compiles them again",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+def _warn_not_kept(obstacle: str) -> None:
+    """Warn, in one line and once per process, that every run will compile again, and why."""
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"compiled loops are not kept in {_FOLDER} ({obstacle}): each run compiles them again",
+            CacheWarning,
+            stacklevel=2,
+        )
 
 
 #: Numba's cache locator for a given folder; the class has had two names.
@@ -199,7 +203,7 @@ class _Kept(FunctionCache):
         warnings.warn(
             f"compiled code in {self.cache_path} could not be used"
             f" ({type(error).__name__}: {error}); compiling",
-            RuntimeWarning,
+            CacheWarning,
             stacklevel=2,
         )
 
@@ -246,18 +250,15 @@ class _SafeCache(_Kept):
         return compile_and_release
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        global _OBSTACLE
         if _CACHE is None:
-            if _RELEASED is not None and _OBSTACLE:
-                _warn_not_kept()
-                _OBSTACLE = ""
+            _warn_not_kept(_OBSTACLE)
             return
         try:
             os.makedirs(self.cache_path, exist_ok=True)
             with CompileLock(pathlib.Path(self.cache_path)).held(SAVING):
                 super().save_overload(sig, data)
         except OSError as error:
-            self.tell(error)
+            _warn_not_kept(error.strerror or str(error))
 
     def forget(self) -> None:
         with contextlib.suppress(OSError):
@@ -266,12 +267,14 @@ class _SafeCache(_Kept):
 
 #: Whether the message that loops are being compiled was printed.
 _told = False
+#: Whether the warning that compiled loops are not kept was given.
+_warned = False
 #: The user's folder, and why it cannot be used, if it cannot.
 _FOLDER, _OBSTACLE = (pathlib.Path(), "") if numba.config.DISABLE_JIT else _open_cache()
 _CACHE = None if numba.config.DISABLE_JIT or _OBSTACLE else _FOLDER
 _RELEASED = None if numba.config.DISABLE_JIT else _find_released()
 if _OBSTACLE and _RELEASED is None:
-    _warn_not_kept()
+    _warn_not_kept(_OBSTACLE)
 if _CACHE is not None or _RELEASED is not None:
     cache_folders.remember_folders(_RELEASED, _FOLDER, PLAIN)
 
@@ -313,6 +316,15 @@ def cache_folder() -> pathlib.Path | None:
     return _CACHE
 
 
+def find_cache_folder() -> pathlib.Path:
+    """The folder where this version caches machine code; an error says why there is none."""
+    if numba.config.DISABLE_JIT:
+        raise DataError("numba's compiler is switched off (NUMBA_DISABLE_JIT)")
+    if _CACHE is None:
+        raise DataError(f"{_FOLDER}: compiled loops cannot be kept there ({_OBSTACLE})")
+    return _CACHE
+
+
 def announce_compiling(*, always: bool = False) -> None:
     """Print, once per process, why the first use of a loop takes so long, on a terminal.
 
@@ -324,7 +336,8 @@ def announce_compiling(*, always: bool = False) -> None:
     global _told
     if not (_told or is_quiet()) and (always or sys.stderr.isatty()):
         why = f"{_released_for_others()}compiling the loops of this first use"
-        print(f"{why}: a few seconds, once", file=sys.stderr)
+        often = "in each run" if _CACHE is None else "once"
+        print(f"{why}: a few seconds, {often}", file=sys.stderr)
         _told = True
 
 

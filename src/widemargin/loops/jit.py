@@ -178,13 +178,6 @@ def resolve(loop: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     return code.compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined]
 
 
-def cache_folder() -> pathlib.Path | None:
-    """The folder where this version caches machine code; None if it cannot be cached."""
-    from widemargin.loops import compiling
-
-    return compiling.cache_folder()
-
-
 def compile_quietly() -> None:
     """Suppress messages about compiling from now on."""
     global _quiet

@@ -251,6 +251,7 @@ def animate(
 
 def _frame(shown: PathDisplay, k: int, bound: float | None) -> bytes:
     """One frame as a PNG."""
+    style.pyplot()  # the error says how to install matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

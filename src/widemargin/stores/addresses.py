@@ -155,7 +155,8 @@ def _find(path: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs
     except ImportError:
         raise DataError(
-            f'{shown(path)}: reading URLs needs: pip install "widemargin[stores]"'
+            f"{shown(path)}: a URL needs fsspec, which is not installed:"
+            " pip install 'widemargin[stores]'"
         ) from None
     try:
         files, inner = url_to_fs(path)

@@ -215,8 +215,12 @@ class History:
 
     def to_pandas(self) -> Any:
         """The table as a pandas DataFrame."""
-        import pandas
-
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError(
+                "to_pandas needs pandas, which is not installed: pip install pandas"
+            ) from None
         return pandas.DataFrame(self.epochs, columns=Epoch._fields)
 
     def to_dict(self) -> dict[str, Any]:

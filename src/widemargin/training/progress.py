@@ -110,6 +110,8 @@ class Watcher:
         history, now = self._history, time.monotonic()
         if not self._table or len(history) <= self._shown:
             return
+        if history.epochs[-1].seconds < _QUIET_SECONDS and self._last_row == 0.0:
+            return  # most of the time went into compiling
         if not every and now - self._last_row < _ROW_SECONDS:
             return
         if self._last_row == 0.0:
