@@ -19,7 +19,7 @@ import numpy as np
 from widemargin.data.readers.files import Files, ReadOptions
 from widemargin.data.readers.sources import Range
 from widemargin.errors import DataError
-from widemargin.modelfile import read_model_file
+from widemargin.modelfile.files import read_model_file
 from widemargin.online.state import State
 
 #: Values per row, and rows per block.

@@ -84,7 +84,7 @@ def write_sentences(path: pathlib.Path, sentences: int, seed: int = 0) -> None:
 
 def content(model: pathlib.Path) -> tuple[dict[str, bytes], str]:
     """Everything in a model file except for times."""
-    from widemargin.modelfile import read_model_file
+    from widemargin.modelfile.files import read_model_file
     from widemargin.training.history import Epoch
 
     arrays, about = read_model_file(model)

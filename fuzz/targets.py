@@ -119,7 +119,7 @@ _RAW = [
     b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 ]
 _TABLES = ("data.readers.table", "data.readers.parser", "data.readers.columns")
-_FORGED = ("modelfile",)
+_FORGED = tuple(f"modelfile.{name}" for name in ("files", "layout", "packing", "checks"))
 _COMPILED = ("interpreted", "bounds", "guarded")
 _NUMBERS = ("loops.files.numbers",)
 _HASHING = ("loops.text.documents", "loops.text.gather", "loops.text.names", "loops.text.strings")

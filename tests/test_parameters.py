@@ -18,8 +18,8 @@ from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.online.settings import Settings as OnlineSettings
-from widemargin.parameters import (
-    changed,
+from widemargin.parameters.effects import changed, refuse_unused, used_with, uses_of_held_out
+from widemargin.parameters.values import (
     check_choice,
     check_constant,
     check_fraction,
@@ -29,9 +29,6 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     parse_bytes,
-    refuse_unused,
-    used_with,
-    uses_of_held_out,
 )
 from widemargin.structured import Parser, StructuredPerceptron, Tagger, Task
 from widemargin.structured.tasks import tagging

@@ -26,7 +26,7 @@ from small_language import treebank
 
 import widemargin
 from widemargin.cli.main import main
-from widemargin.modelfile import read_model_file
+from widemargin.modelfile.files import read_model_file
 from widemargin.training.history import Epoch
 
 PROGRAM = [sys.executable, "-m", "widemargin"]

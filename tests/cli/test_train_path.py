@@ -24,7 +24,7 @@ from widemargin.cli import train_options
 from widemargin.cli.learners import LEARNERS
 from widemargin.cli.main import main
 from widemargin.cli.train_options import GROUPS
-from widemargin.modelfile import read_model_file
+from widemargin.modelfile.files import read_model_file
 from widemargin.structured import load_parser
 from widemargin.training.history import Epoch
 
@@ -196,7 +196,7 @@ def test_with_the_compiler_off_models_are_saved_and_reported_the_same(learner, f
         words += ["--loss", "hinge"]
     script = (
         "import json\nfrom shell import run_shell\n"
-        "from widemargin.modelfile import read_model_file\n"
+        "from widemargin.modelfile.files import read_model_file\n"
         f"told = json.loads(run_shell({str(folder)!r}, *{words!r}).stdout)\n"
         "about = read_model_file(told['model'])[1]\n"
         "counts = [row[:3] for row in about.get('history', {'epochs': []})['epochs']]\n"

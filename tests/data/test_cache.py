@@ -12,7 +12,7 @@ from widemargin.cli import training_data
 from widemargin.cli.trainer import Job
 from widemargin.data import cache
 from widemargin.data.cache import is_cache, read_cache, stamp, write_cache
-from widemargin.modelfile import check_layout, pack
+from widemargin.modelfile.layout import check_layout, pack
 
 
 @each_file

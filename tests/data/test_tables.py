@@ -30,7 +30,7 @@ from widemargin.data.readers.parser import BlockParser
 from widemargin.data.readers.table import read_table, schema_of, texts_of_column
 from widemargin.data.rows import Rows, frozen
 from widemargin.loops.storage import Sparse
-from widemargin.modelfile import read_model_file, write_model_file
+from widemargin.modelfile.files import read_model_file, write_model_file
 
 
 def read(content, form="csv", chunk_bytes=1 << 24, threads=1, **options):

@@ -16,7 +16,7 @@ import widemargin
 from widemargin import ModelFileError
 from widemargin.data.cache import is_cache, read_cache
 from widemargin.errors import DataError
-from widemargin.modelfile import read_model_file, write_model_file
+from widemargin.modelfile.files import read_model_file, write_model_file
 from widemargin.training.checkpoints import Checkpoints
 
 rng = np.random.default_rng(0)

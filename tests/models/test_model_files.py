@@ -14,10 +14,11 @@ from old_models import FOLDERS, LEARNERS, OLD
 from safetensors.numpy import load_file, save_file
 
 import widemargin
-from widemargin import ModelFileError, OnlineLogistic, PassiveAggressive, Perceptron, modelfile
+from widemargin import ModelFileError, OnlineLogistic, PassiveAggressive, Perceptron
 from widemargin.data import cache
 from widemargin.errors import DataError
-from widemargin.modelfile import read_model_file, write_model_file
+from widemargin.modelfile import files
+from widemargin.modelfile.files import read_model_file, write_model_file
 from widemargin.training import checkpoints
 
 X = np.random.default_rng(0).integers(-3, 4, (40, 3)).astype(float)
@@ -172,8 +173,8 @@ def test_a_file_says_its_format_and_who_wrote_it(tmp_path):
 
 def test_a_model_of_a_newer_version_says_so(tmp_path, monkeypatch):
     with monkeypatch.context() as later:
-        later.setattr(modelfile, "FORMAT", 99)
-        later.setattr(modelfile, "__version__", "7.0")
+        later.setattr(files, "FORMAT", 99)
+        later.setattr(files, "__version__", "7.0")
         write_model_file(tmp_path / "new.wm", {"W": np.ones(2)}, {})
     with pytest.raises(ModelFileError, match=r"by a newer widemargin \(7\.0\); upgrade"):
         widemargin.load(tmp_path / "new.wm")
@@ -181,7 +182,7 @@ def test_a_model_of_a_newer_version_says_so(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("form", [0, -1, True, "2", None, 1.5])
 def test_a_format_that_never_was_is_refused(form, tmp_path, monkeypatch):
-    monkeypatch.setattr(modelfile, "FORMAT", form)
+    monkeypatch.setattr(files, "FORMAT", form)
     write_model_file(tmp_path / "odd.wm", {"W": np.ones(2)}, {})
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match="not a widemargin model, or damaged"):
@@ -219,7 +220,7 @@ def test_a_checkpoint_of_another_version_is_not_resumed(form, told, tmp_path, mo
     folder = checkpoints.Checkpoints(tmp_path, {}, 0.0)
     if form > 1:  # the first version wrote no number
         about["checkpoint"] = form
-    monkeypatch.setattr(modelfile, "__version__", "0.1.0")
+    monkeypatch.setattr(files, "__version__", "0.1.0")
     write_model_file(folder.path, arrays, {**about, "task": {}, "course": {}})
     with pytest.raises(ModelFileError, match=told):
         checkpoints.Checkpoints(tmp_path, {}, 0.0, resume=True)

@@ -9,7 +9,8 @@ from forging import forged_model
 
 import widemargin
 from widemargin import Annotator, Lemmatizer, ModelFileError, Morphologizer
-from widemargin.modelfile import pack_strings, read_model_file
+from widemargin.modelfile.files import read_model_file
+from widemargin.modelfile.packing import pack_strings
 from widemargin.structured import load_annotator
 from widemargin.structured.annotator import model
 

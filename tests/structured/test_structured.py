@@ -17,7 +17,8 @@ from profiles import tries
 
 from widemargin import Perceptron
 from widemargin.errors import DataError, ModelFileError
-from widemargin.modelfile import pack_value, read_model_file, unpack_value, write_model_file
+from widemargin.modelfile.files import read_model_file, write_model_file
+from widemargin.modelfile.packing import pack_value, unpack_value
 from widemargin.structured import Score, StructuredPerceptron, Task, check_decoder
 from widemargin.structured.beam import find_violation, search
 from widemargin.structured.tasks import Alignment, Constituents, Matching, Reranking, Tagging

@@ -144,7 +144,7 @@ def bits_of(learner, folder):
     """
     path = folder / "model.wm"
     learner.save(path)
-    arrays, about = widemargin.modelfile.read_model_file(path)
+    arrays, about = widemargin.modelfile.files.read_model_file(path)
     arrays.pop("sha256", None)
     rows = [[*map(rounded, epoch[:6]), epoch[7]] for epoch in about["history"]["epochs"]]
     found = {name: (array.dtype.str, array.tobytes()) for name, array in arrays.items()}
@@ -265,3 +265,10 @@ def test_what_a_killed_process_left_behind_is_removed(tmp_path):
         (tmp_path / name).touch()
     checkpoints.remove()
     assert os.listdir(tmp_path) == ["other.wm"]
+
+
+def test_checkpoints_are_on_this_machine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"checkpoint='s3://bucket/folder' must be a folder on"):
+        Perceptron().fit(np.eye(2), [0, 1], checkpoint="s3://bucket/folder")
+    assert os.listdir(tmp_path) == []

@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.loops.svm.recheck import rebuild_dense, rebuild_sparse, scores_dense, scores_sparse
 from widemargin.markup.html import ShownAsLines
-from widemargin.parameters import check_counts, check_kinds
+from widemargin.modelfile.checks import check_counts, check_kinds
 
 #: A free bias needs sum y alpha = 0. Rounding may leave this fraction of sum alpha: some thousands
 #: of units in the last place, as there may be many terms.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.certificates.gap import relative
-from widemargin.modelfile import pack_value, unpack_value
-from widemargin.parameters import check_counts, check_kinds
+from widemargin.modelfile.checks import check_counts, check_kinds
+from widemargin.modelfile.packing import pack_value, unpack_value
 
 
 @dataclass(frozen=True)

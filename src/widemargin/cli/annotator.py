@@ -17,7 +17,7 @@ from widemargin.data.readers.corpus import Corpus
 from widemargin.data.readers.recoded import not_encoded
 from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of, open_bytes
 from widemargin.markup.words import several
-from widemargin.parameters import Use
+from widemargin.parameters.effects import Use
 from widemargin.structured.annotator.annotator import Annotator, check_annotated
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.model import AnnotatorModel

@@ -18,7 +18,7 @@ import widemargin
 from widemargin.cli import options
 from widemargin.cli.examples import read_examples
 from widemargin.cli.targets import PAGE, check_output
-from widemargin.comparison.contenders import uses_of
+from widemargin.comparison.names import uses_of
 from widemargin.data.reading import matrix_of
 from widemargin.errors import DataError
 from widemargin.markup.words import several

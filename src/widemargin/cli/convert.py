@@ -16,7 +16,7 @@ from widemargin.data.cache import is_cache, write_cache
 from widemargin.data.readers.sources import STANDARD_INPUT, check_readable
 from widemargin.errors import ModelFileError
 from widemargin.markup.words import several
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.liblinear import is_liblinear, read_liblinear, write_liblinear
 from widemargin.stores.addresses import is_address, size_of

@@ -17,7 +17,7 @@ from widemargin.cli.sentences import (
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError, ModelFileError
 from widemargin.markup.words import several
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.structured.tagger.model import TaggerModel
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.cli.model_input import load_rows_model
 from widemargin.markup.words import several
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.threshold import describe_threshold

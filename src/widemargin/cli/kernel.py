@@ -12,7 +12,7 @@ from widemargin.kernel_machines.perceptron.fit import HeldOutPoints, fit_kernel_
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernel_machines.svm.fit import KernelSVMSettings, fit_kernel_svm
 from widemargin.models.kernel import KernelModel
-from widemargin.parameters import Use
+from widemargin.parameters.effects import Use
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher
 

@@ -22,7 +22,8 @@ from widemargin.online.held_out import HeldOut
 from widemargin.online.learn import learn
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
-from widemargin.parameters import Use, settings_from
+from widemargin.parameters.effects import Use
+from widemargin.parameters.settings import settings_from
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import Watcher

@@ -18,7 +18,7 @@ from widemargin.data.readers.sources import name_of
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.markup.words import some_labels
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.models.linear import load_model
 from widemargin.models.multilabel import MultilabelModel
 from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER

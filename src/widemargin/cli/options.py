@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from widemargin.parameters import Use
+    from widemargin.parameters.effects import Use
 
 #: As in `widemargin.data.readers.formats`, which is not imported before a command runs.
 FORMATS = (

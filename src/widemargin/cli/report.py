@@ -32,7 +32,7 @@ from widemargin.data.readers.chunk import Chunk, Texts
 from widemargin.data.readers.sources import name_of
 from widemargin.errors import DataError
 from widemargin.evaluate.predictions import Exam, Mistake, describe_mistake, leads_of, text_at
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.online.scores import best_class
 from widemargin.pages.reportable import subject_of

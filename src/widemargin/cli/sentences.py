@@ -15,7 +15,7 @@ from widemargin.data.readers.formats import CORPORA
 from widemargin.data.readers.recoded import check_encoding
 from widemargin.data.readers.sources import STANDARD_INPUT, find_files, name_of, open_bytes
 from widemargin.errors import DataError, ModelFileError
-from widemargin.modelfile import read_model_file, restore
+from widemargin.modelfile.files import read_model_file, restore
 from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.threads import thread_count
 

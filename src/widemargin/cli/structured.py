@@ -13,7 +13,7 @@ from widemargin.cli.structured_test import TITLES, figure_lines, figures_of
 from widemargin.cli.trainer import NOTHING, Job, Section, Trainer
 from widemargin.data.readers.corpus import Corpus
 from widemargin.online.held_out import usual_part
-from widemargin.parameters import Use
+from widemargin.parameters.effects import Use
 from widemargin.structured.cross_validation import cross_validate_sentences
 from widemargin.structured.parser.model import ParserModel
 from widemargin.structured.parser.parser import Parser, uses_of_parser

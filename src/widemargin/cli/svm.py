@@ -15,7 +15,7 @@ from widemargin.linear_svm.scaling import scale_columns, unscale_weights
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
 from widemargin.online.state import State
-from widemargin.parameters import Use
+from widemargin.parameters.effects import Use
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.progress import Watcher

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.stores.addresses import exists, is_address, open_file, size_of
 from widemargin.stores.writing import check_target
 

@@ -17,7 +17,7 @@ from widemargin.data.readers.sources import name_of
 from widemargin.errors import DataError
 from widemargin.evaluate.measures import Measures, confusion_of
 from widemargin.evaluate.ranking import curves_of_model
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.online.scores import best_class
 from widemargin.structured.registry import SENTENCE_LEARNERS
 

@@ -15,7 +15,7 @@ from widemargin.cli.trainer import Trainer
 from widemargin.cli.training_report import report
 from widemargin.errors import DataError
 from widemargin.loops.jit import announce_compiling, compile_quietly, is_cold
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher, watched
 

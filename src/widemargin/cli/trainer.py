@@ -15,7 +15,8 @@ from widemargin.cli.learners import LEARNERS
 from widemargin.cli.options import read_gamma
 from widemargin.cli.targets import MODEL, check_output
 from widemargin.data.readers.sources import find_files, is_seekable
-from widemargin.parameters import Use, parse_bytes
+from widemargin.parameters.effects import Use
+from widemargin.parameters.values import parse_bytes
 from widemargin.stores.addresses import stamp_of
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.progress import Watcher

@@ -20,14 +20,14 @@ from widemargin.cli.targets import MODEL, check_output
 from widemargin.data.datasets import Classes, Encoded, read_all
 from widemargin.errors import DataError, DataWarning
 from widemargin.markup.words import several
-from widemargin.modelfile import learner_of
+from widemargin.modelfile.files import learner_of
 from widemargin.models.kernel import KernelModel
 from widemargin.models.linear import LinearModel
 from widemargin.models.text_defaults import ONLINE_NOTICE, make_online
 from widemargin.models.threshold import describe_threshold, kept_threshold
 from widemargin.online.fit import fit_linear, make_room
 from widemargin.online.orders import generator_of
-from widemargin.parameters import make_generator
+from widemargin.parameters.values import make_generator
 from widemargin.structured.registry import SENTENCE_LEARNERS
 from widemargin.training.progress import watched
 

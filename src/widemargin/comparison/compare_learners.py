@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.comparison.contenders import Contender, choose, uses_of
+from widemargin.comparison.contenders import Contender, choose
+from widemargin.comparison.names import uses_of
 from widemargin.comparison.paired import compare_pairs
 from widemargin.comparison.results import Comparison, Entry
 from widemargin.comparison.usage import cheap_collections, measured
@@ -18,7 +19,8 @@ from widemargin.evaluate.folds import stratified_folds
 from widemargin.markup.reprs import brief
 from widemargin.markup.words import several
 from widemargin.models.text_defaults import WHOLE
-from widemargin.parameters import check_whole, refuse_unused
+from widemargin.parameters.effects import refuse_unused
+from widemargin.parameters.values import check_whole
 
 #: Number of rows on which every learner is run before it is timed, so that loops are compiled.
 _TRIED = 60

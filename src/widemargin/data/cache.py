@@ -22,21 +22,10 @@ from widemargin.data.encode.registry import restore_encoder
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
 from widemargin.loops.storage import Dense, Sparse
-from widemargin.modelfile import (
-    KINDS,
-    MISFITS,
-    check_ends,
-    check_layout,
-    check_places,
-    check_shape,
-    describe_newer,
-    one_line,
-    pack,
-    pack_strings,
-    read_header,
-    unpack_strings,
-)
-from widemargin.parameters import check_counts
+from widemargin.modelfile.checks import check_counts, check_ends, check_places, check_shape
+from widemargin.modelfile.files import MISFITS, describe_newer, one_line
+from widemargin.modelfile.layout import KINDS, check_layout, pack, read_header
+from widemargin.modelfile.packing import pack_strings, unpack_strings
 from widemargin.stores.writing import write_file
 
 #: Written into every cache, and increased when the layout changes.

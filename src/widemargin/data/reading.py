@@ -17,7 +17,7 @@ from widemargin.data.readers.formats import OPTIONS_OF_TABLES, TABLES, options_o
 from widemargin.data.readers.sources import BLOCK_BYTES
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
-from widemargin.parameters import refuse_unknown
+from widemargin.parameters.names import refuse_unknown
 from widemargin.threads import thread_count
 
 Path = str | os.PathLike[str]

@@ -22,7 +22,7 @@ from widemargin.online.held_out import HeldOut
 from widemargin.online.rules import step_size
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
-from widemargin.parameters import check_choice
+from widemargin.parameters.values import check_choice
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.run import Run, Watch

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.modelfile import check_shape
+from widemargin.modelfile.checks import check_shape
 
 #: Maximum number of active-set steps; each adds or drops a proposal, and a few dozen are usual.
 _STEPS = 500

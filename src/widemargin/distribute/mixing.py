@@ -26,7 +26,7 @@ from widemargin.data.rows import frozen
 from widemargin.distribute.first_pass import Loaded, order_generator
 from widemargin.errors import DataError
 from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, TURN
-from widemargin.modelfile import pack_sparse, unpack_sparse
+from widemargin.modelfile.packing import pack_sparse, unpack_sparse
 from widemargin.online.learn import learn_once
 from widemargin.online.orders import orders
 from widemargin.online.passes import Window

@@ -15,7 +15,7 @@ from widemargin.distribute.mixing import Weights, count_right
 from widemargin.distribute.svm_training import SVMTraining
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.online.state import State
-from widemargin.parameters import seconds_limit
+from widemargin.parameters.values import seconds_limit
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.history import History
 from widemargin.training.run import Run, Stops, Watch

@@ -26,8 +26,8 @@ from widemargin.distribute.hull import Hull, Proposal, kept_proposals
 from widemargin.distribute.mixing import Weights
 from widemargin.distribute.rounds import Rounds
 from widemargin.linear_svm.fit import SVMSettings
+from widemargin.modelfile.checks import check_counts, check_kinds
 from widemargin.online.state import State
-from widemargin.parameters import check_counts, check_kinds
 from widemargin.training.checkpoints import check_alike, without_prefix
 from widemargin.training.run import Counts
 

@@ -20,10 +20,10 @@ from widemargin.distribute.mixing import (
     mix_weights,
 )
 from widemargin.distribute.rounds import Rounds
+from widemargin.modelfile.checks import check_counts, check_kinds
 from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
-from widemargin.parameters import check_counts, check_kinds
 from widemargin.training.run import Counts
 
 

@@ -27,7 +27,7 @@ from widemargin.distribute.partitions import partitions_of_files
 from widemargin.errors import DataError
 from widemargin.estimators.table import TableClassifier
 from widemargin.estimators.text import TextClassifier
-from widemargin.parameters import refuse_unknown
+from widemargin.parameters.names import refuse_unknown
 
 _TABLE_OPTIONS = ("weight", "text", "columns", "drop", "categories", "missing_values")
 

@@ -30,14 +30,9 @@ from widemargin.linear_svm.fit import SVMSettings
 from widemargin.models.linear import LinearModel
 from widemargin.online.held_out import HeldOut
 from widemargin.online.state import State
-from widemargin.parameters import (
-    NamedParameters,
-    changed,
-    check_choice,
-    check_whole,
-    refuse_unknown,
-    refuse_unused,
-)
+from widemargin.parameters.effects import changed, refuse_unused
+from widemargin.parameters.names import NamedParameters, refuse_unknown
+from widemargin.parameters.values import check_choice, check_whole
 from widemargin.structured.parser.parser import Parser
 from widemargin.structured.tagger.tagger import Tagger
 from widemargin.training.checkpoints import as_text, digest_of, open_checkpoints

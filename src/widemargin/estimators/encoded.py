@@ -26,7 +26,7 @@ from widemargin.models.text_defaults import (
     TextDefault,
     make_online,
 )
-from widemargin.parameters import Use, changed, refuse_unused
+from widemargin.parameters.effects import Use, changed, refuse_unused
 
 #: The default learners.
 _LEARNERS: dict[str, Any] = {

@@ -19,7 +19,7 @@ from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.estimators.perceptron import Perceptron
 from widemargin.estimators.table import TableClassifier
 from widemargin.estimators.text import TextClassifier
-from widemargin.modelfile import read_model_file, restore
+from widemargin.modelfile.files import read_model_file, restore
 from widemargin.models.linear import model_of
 from widemargin.structured.annotator.annotator import Annotator
 from widemargin.structured.lemmas.lemmatizer import Lemmatizer

@@ -20,7 +20,8 @@ from widemargin.evaluate.ranking import Choice, choose_threshold
 from widemargin.evaluate.thresholds import Aim, read_aim
 from widemargin.models.threshold import with_threshold
 from widemargin.online.state import State
-from widemargin.parameters import NamedParameters, make_generator, refuse_unknown
+from widemargin.parameters.names import NamedParameters, refuse_unknown
+from widemargin.parameters.values import make_generator
 from widemargin.training.checkpoints import as_text, digest_of
 from widemargin.training.history import History
 

@@ -28,7 +28,8 @@ from widemargin.online.label_runs import warn_of_runs
 from widemargin.online.mistake_log import Correction
 from widemargin.online.orders import Shuffle, generator_of
 from widemargin.online.rules import Eta
-from widemargin.parameters import changed, refuse_unused, settings_from
+from widemargin.parameters.effects import changed, refuse_unused
+from widemargin.parameters.settings import settings_from
 from widemargin.separability.kernel_trainings import begin_kernel_run
 from widemargin.training.checkpoints import open_checkpoints
 from widemargin.training.progress import watched

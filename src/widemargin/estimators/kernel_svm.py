@@ -23,7 +23,8 @@ from widemargin.kernel_machines.svm.probabilities import PairSigmoids, fit_pair_
 from widemargin.kernel_machines.svm.solve import KernelDualStart
 from widemargin.loops.background_compiling import compile_ahead
 from widemargin.online.fit import check_classes
-from widemargin.parameters import changed, refuse_unused, settings_from
+from widemargin.parameters.effects import changed, refuse_unused
+from widemargin.parameters.settings import settings_from
 from widemargin.threads import thread_count
 from widemargin.training.progress import watched
 

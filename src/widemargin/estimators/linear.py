@@ -51,7 +51,9 @@ from widemargin.online.mistake_log import Correction
 from widemargin.online.orders import generator_of
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
-from widemargin.parameters import changed, check_choice, refuse_unused, settings_from
+from widemargin.parameters.effects import changed, refuse_unused
+from widemargin.parameters.settings import settings_from
+from widemargin.parameters.values import check_choice
 from widemargin.separability.linear_trainings import begin_run
 from widemargin.threads import thread_count
 from widemargin.training.checkpoints import open_checkpoints

@@ -28,7 +28,8 @@ from widemargin.linear_svm.fit import DualStart, SVMSettings, TrainedSVM, fit_sv
 from widemargin.markup.words import several
 from widemargin.models.linear import LinearModel
 from widemargin.online.fit import check_classes
-from widemargin.parameters import changed, refuse_unused, settings_from
+from widemargin.parameters.effects import changed, refuse_unused
+from widemargin.parameters.settings import settings_from
 from widemargin.training.history import History
 from widemargin.training.progress import watched
 

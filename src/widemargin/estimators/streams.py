@@ -21,7 +21,7 @@ from widemargin.online.learn import learn_once
 from widemargin.online.one_by_one import OneByOne, one_row
 from widemargin.online.passes import Window
 from widemargin.online.scores import best_class, state_scores
-from widemargin.parameters import are_same, changed, refuse_unused
+from widemargin.parameters.effects import are_same, changed, refuse_unused
 from widemargin.training.history import Epoch, History
 
 

@@ -27,7 +27,7 @@ from widemargin.errors import DataError
 from widemargin.estimators.encoded import EncodedClassifier, can_go_on
 from widemargin.models.explanation import Explanation
 from widemargin.models.text_defaults import BESIDE, WHOLE, TextDefault
-from widemargin.parameters import Use, changed, refuse_unused
+from widemargin.parameters.effects import Use, changed, refuse_unused
 from widemargin.threads import thread_count
 
 _TEXTS = ("analyzer", "ngrams", "bits", "weighting", "idf")

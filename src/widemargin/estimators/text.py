@@ -25,7 +25,8 @@ from widemargin.estimators.passive_aggressive import PassiveAggressive
 from widemargin.loops.background_compiling import compile_ahead
 from widemargin.models.explanation import Explanation
 from widemargin.models.text_defaults import NGRAMS, WHOLE, TextDefault
-from widemargin.parameters import NamedParameters, changed, refuse_unused, used_with
+from widemargin.parameters.effects import changed, refuse_unused, used_with
+from widemargin.parameters.names import NamedParameters
 from widemargin.threads import thread_count
 
 

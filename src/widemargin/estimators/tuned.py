@@ -26,7 +26,8 @@ from widemargin.kernel_machines.svm.fit import KernelSVMSettings
 from widemargin.linear_svm.fit import SVMSettings
 from widemargin.models.text_defaults import WHOLE
 from widemargin.online.fit import check_classes
-from widemargin.parameters import check_positive, check_whole, settings_from
+from widemargin.parameters.settings import settings_from
+from widemargin.parameters.values import check_positive, check_whole
 from widemargin.threads import thread_count
 from widemargin.tuning.estimation import tune_pool
 from widemargin.tuning.learning import AnySettings

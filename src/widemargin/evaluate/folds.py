@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.markup.words import several
-from widemargin.parameters import check_whole
+from widemargin.parameters.values import check_whole
 
 
 class Fold(NamedTuple):

@@ -12,7 +12,8 @@ from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values
 from widemargin.kernels.kernel import KERNEL_PARAMETERS, Kernel, make_kernel, uses_of_kernel
 from widemargin.kernels.points import Points, len_of, points_of
-from widemargin.parameters import refuse_unknown, refuse_unused
+from widemargin.parameters.effects import refuse_unused
+from widemargin.parameters.names import refuse_unknown
 
 #: Relative size below which a number is treated as a rounding error, by type.
 _ROUNDING = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}

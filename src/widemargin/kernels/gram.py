@@ -11,7 +11,8 @@ from widemargin.errors import DataError
 from widemargin.kernels.blocks import block, check_values, refuse_underflow
 from widemargin.kernels.kernel import KERNEL_PARAMETERS, make_kernel, uses_of_kernel
 from widemargin.kernels.points import points_of
-from widemargin.parameters import refuse_unknown, refuse_unused
+from widemargin.parameters.effects import refuse_unused
+from widemargin.parameters.names import refuse_unknown
 
 #: The largest matrix that is computed, in bytes.
 _MOST_BYTES = 1 << 31

@@ -12,15 +12,13 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.strings import NGrams
-from widemargin.parameters import (
-    Use,
+from widemargin.modelfile.checks import check_kinds
+from widemargin.parameters.effects import Use, refuse_unused, used_with
+from widemargin.parameters.values import (
     check_choice,
-    check_kinds,
     check_not_negative,
     check_positive,
     check_whole,
-    refuse_unused,
-    used_with,
 )
 
 #: The kernels with names.

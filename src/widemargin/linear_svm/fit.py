@@ -38,8 +38,8 @@ from widemargin.online.fit import prices, split
 from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.rules import use_of_class_weight
 from widemargin.online.state import State
-from widemargin.parameters import (
-    Use,
+from widemargin.parameters.effects import Use
+from widemargin.parameters.values import (
     check_choice,
     check_constant,
     check_fraction,

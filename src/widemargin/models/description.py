@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.modelfile import unpack_strings
+from widemargin.modelfile.checks import check_kinds
+from widemargin.modelfile.packing import unpack_strings
 from widemargin.online.state import State
-from widemargin.parameters import check_kinds
 
 
 def check_description(about: Mapping[str, Any], classes: int) -> None:

@@ -20,10 +20,9 @@ from widemargin.kernels.points import Points, points_of
 from widemargin.loops.kernel.feature_space import vote_each, vote_together
 from widemargin.loops.linear.passes import Log
 from widemargin.markup.words import several
-from widemargin.modelfile import (
-    SavedModel,
-    check_places,
-    check_shape,
+from widemargin.modelfile.checks import check_counts, check_kinds, check_places, check_shape
+from widemargin.modelfile.files import SavedModel
+from widemargin.modelfile.packing import (
     pack_params,
     pack_strings,
     pack_value,
@@ -37,7 +36,7 @@ from widemargin.online.mistake_log import read_log
 from widemargin.online.orders import unpack_state
 from widemargin.online.scores import best_class
 from widemargin.online.state import KEEPS
-from widemargin.parameters import check_choice, check_counts, check_kinds
+from widemargin.parameters.values import check_choice
 from widemargin.training.checkpoints import check_alike
 from widemargin.training.history import History
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from widemargin.certificates.kernel_gap import KernelCertificate
 from widemargin.kernels.blocks import add_near, is_near
-from widemargin.modelfile import check_ends, check_shape
+from widemargin.modelfile.checks import check_ends, check_kinds, check_shape
 from widemargin.models.kernel import KernelModel, combine
 from widemargin.online.scores import best_class
-from widemargin.parameters import check_choice, check_kinds
+from widemargin.parameters.values import check_choice
 from widemargin.threads import one_blas_thread, run_all
 
 #: Number of examples that are scored together.

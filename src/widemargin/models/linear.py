@@ -18,13 +18,12 @@ from widemargin.data.readers.chunk import Vectors
 from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.markup.html import facts, fragment, lines_of
-from widemargin.modelfile import (
-    SavedModel,
+from widemargin.modelfile.checks import check_kinds
+from widemargin.modelfile.files import SavedModel, read_model_file, restore
+from widemargin.modelfile.packing import (
     pack_params,
     pack_strings,
     pack_value,
-    read_model_file,
-    restore,
     unpack_params,
     unpack_strings,
 )
@@ -34,7 +33,7 @@ from widemargin.models.threshold import describe_threshold
 from widemargin.online.orders import unpack_state
 from widemargin.online.scores import best_class, deployed_scores, votes_on
 from widemargin.online.state import KEEPS, State
-from widemargin.parameters import check_choice, check_kinds
+from widemargin.parameters.values import check_choice
 from widemargin.training.history import History
 
 #: Looking up the column of a value costs about as much as making this many weights, which are

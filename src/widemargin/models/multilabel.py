@@ -13,13 +13,8 @@ from widemargin.data.encode.labels import plain_labels, typed_labels
 from widemargin.data.encode.multilabel import Kind
 from widemargin.data.encode.registry import read_encoder, write_encoder
 from widemargin.data.rows import Rows
-from widemargin.modelfile import (
-    SavedModel,
-    pack_params,
-    pack_strings,
-    unpack_params,
-    unpack_strings,
-)
+from widemargin.modelfile.files import SavedModel
+from widemargin.modelfile.packing import pack_params, pack_strings, unpack_params, unpack_strings
 from widemargin.models.linear import LinearModel
 from widemargin.training.history import Epoch, History
 

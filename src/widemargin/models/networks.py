@@ -11,8 +11,9 @@ import numpy as np
 
 from widemargin.errors import DataError, ModelFileError
 from widemargin.markup.words import several
-from widemargin.modelfile import check_shape, read_model_file, restore, write_model_file
-from widemargin.parameters import check_choice, check_whole
+from widemargin.modelfile.checks import check_shape
+from widemargin.modelfile.files import read_model_file, restore, write_model_file
+from widemargin.parameters.values import check_choice, check_whole
 
 #: Maximum number of inputs: larger tables do not make readable networks.
 _MOST_INPUTS = 16

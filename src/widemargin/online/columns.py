@@ -16,7 +16,7 @@ from widemargin.data.rows import Rows, frozen
 from widemargin.loops.linear.columns import look_up_columns, number_columns
 from widemargin.loops.storage import Sparse
 from widemargin.markup.words import several
-from widemargin.modelfile import check_places
+from widemargin.modelfile.checks import check_places
 from widemargin.threads import run_all, split
 
 #: With fewer weights than this, numbering columns does not pay. Chosen by hand: making them takes

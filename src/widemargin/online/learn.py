@@ -15,7 +15,8 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError, NotSeparableWarning
 from widemargin.loops.linear.passes import Log, Tally
 from widemargin.loops.steps import ERROR, MARGIN
-from widemargin.modelfile import check_places, pack_value
+from widemargin.modelfile.checks import check_counts, check_kinds, check_lengths, check_places
+from widemargin.modelfile.packing import pack_value
 from widemargin.online.examples import Examples, Place
 from widemargin.online.held_out import HeldOut, HeldOutScore
 from widemargin.online.mistake_log import NO_LOG, Part, read_log
@@ -30,7 +31,6 @@ from widemargin.online.passes import (
 )
 from widemargin.online.settings import Settings
 from widemargin.online.state import State
-from widemargin.parameters import check_counts, check_kinds, check_lengths
 from widemargin.threads import run_all
 from widemargin.training.checkpoints import Checkpoints
 from widemargin.training.cycles import CycleFinder

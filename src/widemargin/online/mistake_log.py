@@ -22,7 +22,7 @@ from widemargin.loops.linear.passes import Log
 from widemargin.loops.linear.scores import Postings, binary_votes, multiclass_votes, post
 from widemargin.markup.reprs import brief_repr
 from widemargin.markup.words import several
-from widemargin.modelfile import check_places, check_shape
+from widemargin.modelfile.checks import check_places, check_shape
 from widemargin.online.columns import Columns
 from widemargin.threads import run_all, split
 

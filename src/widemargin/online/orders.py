@@ -9,7 +9,7 @@ import numpy as np
 
 from widemargin.data.rows import frozen
 from widemargin.loops.linear.orders import RUN
-from widemargin.modelfile import pack_value, unpack_value
+from widemargin.modelfile.packing import pack_value, unpack_value
 
 #: False: the given order. "once": one permutation. "rows": a new permutation in every epoch.
 #: True: the same, but so that rows are read from memory in short runs (see `mixed`).

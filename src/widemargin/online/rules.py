@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.loops.steps import ERROR, MARGIN, REACH, SIGMOID, Rule
-from widemargin.parameters import Use, check_choice, check_not_negative, check_positive, used_with
+from widemargin.parameters.effects import Use, used_with
+from widemargin.parameters.values import check_choice, check_not_negative, check_positive
 
 #: The step size: a number, (eta0, power) for eta0 / t ** power, or "auto".
 Eta = float | tuple[float, float] | str

@@ -13,8 +13,8 @@ from widemargin.loops.steps import Rule
 from widemargin.online.orders import SHUFFLES, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS, State
-from widemargin.parameters import (
-    Use,
+from widemargin.parameters.effects import Use, uses_of_held_out
+from widemargin.parameters.values import (
     check_choice,
     check_constant,
     check_fraction,
@@ -23,7 +23,6 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     seconds_limit,
-    uses_of_held_out,
 )
 from widemargin.threads import thread_count
 from widemargin.training.run import Stops

@@ -12,7 +12,8 @@ import numpy as np
 from widemargin.data.rows import Rows
 from widemargin.loops.linear.passes import COUNT, SCALE, SEEN, TURN
 from widemargin.markup.reprs import brief_repr
-from widemargin.modelfile import check_places, check_shape, pack_sparse, unpack_sparse
+from widemargin.modelfile.checks import check_places, check_shape
+from widemargin.modelfile.packing import pack_sparse, unpack_sparse
 from widemargin.online.columns import Columns
 from widemargin.online.mistake_log import MistakeLog
 

@@ -13,7 +13,7 @@ from widemargin.data.encode.labels import encode_labels
 from widemargin.errors import DataError
 from widemargin.markup.words import several
 from widemargin.online import losses
-from widemargin.parameters import check_choice
+from widemargin.parameters.values import check_choice
 from widemargin.plots import style
 from widemargin.plots.display import Display
 from widemargin.plots.views import examples_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from widemargin.certificates.certificate import Certificate, CertificateTable, RunCertificate
 from widemargin.kernels.kernel import KERNEL_PARAMETERS
-from widemargin.parameters import refuse_unknown
+from widemargin.parameters.names import refuse_unknown
 from widemargin.separability.examples import certify_examples
 from widemargin.separability.trainings import certify_training
 

@@ -23,7 +23,12 @@ from widemargin.data.rows import Rows
 from widemargin.errors import DataError
 from widemargin.kernels.gram import gram_matrix
 from widemargin.loops.background_compiling import compile_ahead
-from widemargin.parameters import check_choice, check_constant, check_not_negative, seconds_limit
+from widemargin.parameters.values import (
+    check_choice,
+    check_constant,
+    check_not_negative,
+    seconds_limit,
+)
 from widemargin.separability.cascade import decide
 from widemargin.separability.margins import Measured, at_least_zero, measure, radius, sharpen
 from widemargin.separability.problem import SeparationProblem

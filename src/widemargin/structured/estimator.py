@@ -9,8 +9,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.markup.reprs import brief
-from widemargin.modelfile import pack_value, unpack_value
-from widemargin.parameters import NamedParameters, changed
+from widemargin.modelfile.packing import pack_value, unpack_value
+from widemargin.parameters.effects import changed
+from widemargin.parameters.names import NamedParameters
 from widemargin.structured.sentence_training import Spread
 from widemargin.training.checkpoints import as_text
 from widemargin.training.history import History

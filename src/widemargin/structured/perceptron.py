@@ -13,22 +13,20 @@ import numpy as np
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.certificates.theorem import STEPS
 from widemargin.errors import DataError
-from widemargin.modelfile import pack_value, restore, unpack_value
+from widemargin.modelfile.files import restore
+from widemargin.modelfile.packing import pack_value, unpack_value
 from widemargin.online.orders import SHUFFLES, EpochOrders, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS
-from widemargin.parameters import (
-    Use,
-    changed,
+from widemargin.parameters.effects import Use, changed, refuse_unused, uses_of_held_out
+from widemargin.parameters.values import (
     check_choice,
     check_fraction,
     check_patience,
     check_seconds,
     check_whole,
     make_generator,
-    refuse_unused,
     seconds_limit,
-    uses_of_held_out,
 )
 from widemargin.structured.answers import Answers
 from widemargin.structured.beam import UPDATES

@@ -12,8 +12,8 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import Contents, SavedModel, read_model_file, restore
-from widemargin.parameters import check_counts, check_kinds
+from widemargin.modelfile.checks import check_counts, check_kinds
+from widemargin.modelfile.files import Contents, SavedModel, read_model_file, restore
 from widemargin.structured.registry import SENTENCE_LEARNERS
 from widemargin.training.checkpoints import prefixed
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from widemargin.data.rows import frozen
 from widemargin.loops.lowlevel.vectors import aligned
+from widemargin.modelfile.checks import check_counts
 from widemargin.online.orders import EpochOrders
-from widemargin.parameters import check_counts
 from widemargin.training.checkpoints import check_alike
 from widemargin.training.run import Counts, Training
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.errors import DataError
-from widemargin.parameters import check_choice
+from widemargin.parameters.values import check_choice
 from widemargin.structured.resample import Ratio
 
 #: The schemes, with the letters for the first, inner, last and only tag of a span.

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from widemargin.modelfile import check_room, check_shape
-from widemargin.parameters import check_probability, check_whole
+from widemargin.modelfile.checks import check_room, check_shape
+from widemargin.parameters.values import check_probability, check_whole
 
 #: Rows per block.
 _BLOCK = 1 << 14

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from widemargin.parameters import seconds_limit
+from widemargin.parameters.values import seconds_limit
 from widemargin.training.run import Moment, Watch, seconds_left
 
 

@@ -10,17 +10,10 @@ from importlib import import_module
 from typing import Any
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import (
-    one_line,
-    pack_value,
-    read_model_file,
-    restore,
-    unpack_params,
-    unpack_value,
-    write_model_file,
-)
+from widemargin.modelfile.checks import check_counts, check_kinds
+from widemargin.modelfile.files import one_line, read_model_file, restore, write_model_file
+from widemargin.modelfile.packing import pack_value, unpack_params, unpack_value
 from widemargin.online.orders import SHUFFLES, generator_of
-from widemargin.parameters import check_counts, check_kinds
 from widemargin.structured.task import Task
 from widemargin.structured.weights import Weights
 from widemargin.training.history import History

@@ -12,8 +12,8 @@ import numpy as np
 
 from widemargin.errors import DataError
 from widemargin.loops.steps import Rule, eta_at, step
+from widemargin.modelfile.checks import check_counts, check_kinds
 from widemargin.online.orders import EpochOrders
-from widemargin.parameters import check_counts, check_kinds
 from widemargin.structured.answers import Answers
 from widemargin.structured.beam import find_violation
 from widemargin.structured.task import Score, Task, count_features, same_answer

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.markup.reprs import brief_repr
-from widemargin.modelfile import check_shape, pack_strings, unpack_strings
-from widemargin.parameters import check_whole
+from widemargin.modelfile.checks import check_shape
+from widemargin.modelfile.packing import pack_strings, unpack_strings
+from widemargin.parameters.values import check_whole
 
 
 class StructuredCorrection(NamedTuple):

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import ModelFileError
-from widemargin.modelfile import (
+from widemargin.modelfile.files import (
     describe_newer,
     description_of,
     one_line,
     read_model_file,
     write_model_file,
 )
+from widemargin.stores.addresses import is_address
 
 #: Written to every checkpoint, and increased when the data needed to resume a run change.
 _FORMAT = 3
@@ -71,6 +72,8 @@ class Checkpoints:
         resume: bool = False,
         name: str = "checkpoint",
     ) -> None:
+        if is_address(folder):
+            raise ValueError(f"checkpoint={os.fspath(folder)!r} must be a folder on this machine")
         os.makedirs(folder, exist_ok=True)
         self.folder, self.name, self.task, self.every = os.fspath(folder), name, task, every
         self.path = os.path.join(folder, f"{name}.wm")

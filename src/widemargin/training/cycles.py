@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.parameters import check_counts, check_kinds
+from widemargin.modelfile.checks import check_counts, check_kinds
 
 
 @dataclass

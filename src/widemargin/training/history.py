@@ -11,7 +11,7 @@ import numpy as np
 
 from widemargin.markup.charts import Curve, Mark, line_chart
 from widemargin.markup.html import Markup, fragment, joined, tag
-from widemargin.parameters import check_counts, check_kinds
+from widemargin.modelfile.checks import check_counts, check_kinds
 
 #: A table with more rows than this is shown without its middle.
 _SHOWN = 60

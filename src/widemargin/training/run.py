@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from widemargin.loops.jit import compile_seconds
-from widemargin.modelfile import restore
-from widemargin.parameters import check_counts, check_kinds
+from widemargin.modelfile.checks import check_counts, check_kinds
+from widemargin.modelfile.files import restore
 from widemargin.training.checkpoints import Checkpoints, prefixed, without_prefix
 from widemargin.training.early_stopping import EarlyStopping
 from widemargin.training.history import Cycle, Epoch, History

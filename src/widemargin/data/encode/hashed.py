@@ -15,8 +15,8 @@ from widemargin.loops.files.products import Sides, add_products, count_products,
 from widemargin.loops.files.vw import name_features
 from widemargin.loops.storage import Sparse
 from widemargin.loops.text.names import LONGEST_NAME, Fresh
-from widemargin.modelfile import check_room
-from widemargin.parameters import check_whole
+from widemargin.modelfile.checks import check_room
+from widemargin.parameters.values import check_whole
 
 #: The matches of a feature are the bits of a 64-bit number, two per pair.
 _MOST_PAIRS = 32

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.errors import DataError
-from widemargin.parameters import nearest
+from widemargin.parameters.values import nearest
 
 #: Stands for any column or namespace.
 ANY = ":"

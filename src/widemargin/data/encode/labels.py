@@ -10,7 +10,7 @@ import numpy as np
 from widemargin.errors import DataError
 from widemargin.markup.reprs import brief
 from widemargin.markup.words import several
-from widemargin.modelfile import check_room
+from widemargin.modelfile.checks import check_room
 
 #: Integer labels within a range of at most this size are counted rather than sorted.
 _COUNTABLE = 1_000_000

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.readers.columns import KINDS
-from widemargin.parameters import check_choice, check_counts, check_kinds
+from widemargin.modelfile.checks import check_counts, check_kinds
+from widemargin.parameters.values import check_choice
 
 #: Block size for sums: large enough to be fast, small enough to buffer an incomplete block.
 _BLOCK = 1 << 13

@@ -15,7 +15,7 @@ import numpy as np
 
 from widemargin.data.encode.labels import codes_of, encode_labels
 from widemargin.errors import DataError
-from widemargin.parameters import check_choice
+from widemargin.parameters.values import check_choice
 
 _SETS: dict[str, Any] = {kind.__name__: kind for kind in (set, frozenset)}
 _ROWS: dict[str, Any] = {**_SETS, "list": list, "tuple": tuple}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin.loops.text.names import LONGEST_NAME, SHARED, Fresh, Names, note_names
-from widemargin.modelfile import check_ends, check_places, check_shape, pack_sparse, unpack_sparse
+from widemargin.modelfile.checks import check_ends, check_places, check_shape
+from widemargin.modelfile.packing import pack_sparse, unpack_sparse
 
 #: Bytes that a table reserves per name.
 NAME_BYTES = 40

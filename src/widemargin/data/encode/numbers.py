@@ -10,7 +10,7 @@ import numpy as np
 from widemargin.data.readers.chunk import Vectors
 from widemargin.data.rows import Rows, frozen
 from widemargin.errors import DataError
-from widemargin.parameters import check_counts
+from widemargin.modelfile.checks import check_counts
 
 
 class NumbersEncoder:

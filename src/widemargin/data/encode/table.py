@@ -16,8 +16,8 @@ from widemargin.data.readers.table import schema_of, texts_of_column
 from widemargin.data.rows import Rows, Stack, frozen
 from widemargin.errors import DataError, DataWarning
 from widemargin.loops.storage import Sparse
-from widemargin.modelfile import pack_strings, unpack_strings
-from widemargin.parameters import check_choice
+from widemargin.modelfile.packing import pack_strings, unpack_strings
+from widemargin.parameters.values import check_choice
 
 SCALES = ("standard", "maxabs", "none")
 #: From this many examples on, a column with half of its strings distinct is not categorical.

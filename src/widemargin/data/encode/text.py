@@ -24,8 +24,9 @@ from widemargin.errors import DataError
 from widemargin.loops.text.documents import WORDS, TextOptions, encode_piece, finish_rows
 from widemargin.loops.text.gather import BAD_BYTE, NEEDS_TABLE, Tables
 from widemargin.loops.text.names import FULL, NAMING, UNNAMED
-from widemargin.modelfile import check_places, check_room, check_shape, pack_sparse, unpack_sparse
-from widemargin.parameters import check_choice, check_whole, is_whole
+from widemargin.modelfile.checks import check_places, check_room, check_shape
+from widemargin.modelfile.packing import pack_sparse, unpack_sparse
+from widemargin.parameters.values import check_choice, check_whole, is_whole
 from widemargin.threads import run_all, split
 
 ANALYZERS = ("word", "char", "char_wb")

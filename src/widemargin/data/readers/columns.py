@@ -13,7 +13,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from widemargin.errors import DataError
-from widemargin.parameters import check_choice, check_counts, check_kinds, nearest
+from widemargin.modelfile.checks import check_counts, check_kinds
+from widemargin.parameters.values import check_choice, nearest
 
 #: Cells that stand for a missing value by default.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")

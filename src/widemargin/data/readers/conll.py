@@ -19,7 +19,7 @@ from widemargin.data.readers.skipping import SkippedSentences
 from widemargin.data.readers.sources import find_files, name_of, open_bytes
 from widemargin.errors import DataError
 from widemargin.markup.words import several
-from widemargin.parameters import check_choice, check_whole
+from widemargin.parameters.values import check_choice, check_whole
 
 #: The columns of CoNLL-U after the token number, and all of them.
 CONLLU = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")

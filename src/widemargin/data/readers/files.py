@@ -38,7 +38,7 @@ from widemargin.data.readers.sources import (
 from widemargin.data.readers.svmlight import parse_lines
 from widemargin.data.readers.vw import parse_vw_lines
 from widemargin.errors import DataError
-from widemargin.parameters import check_choice
+from widemargin.parameters.values import check_choice
 from widemargin.stores.addresses import is_address, size_of
 
 

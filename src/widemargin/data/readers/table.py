@@ -37,7 +37,7 @@ from widemargin.data.readers.sources import read_piece
 from widemargin.data.readers.weights import take_weights
 from widemargin.errors import DataError
 from widemargin.markup.words import several
-from widemargin.parameters import check_choice
+from widemargin.parameters.values import check_choice
 from widemargin.threads import map_in_order
 
 #: From this many examples on, labels of which half are distinct are not classes.

@@ -42,7 +42,7 @@ from widemargin.loops.kernel.budgets import (
     budget_pass,
 )
 from widemargin.loops.linear.passes import COUNT, Log, Tally
-from widemargin.modelfile import check_places
+from widemargin.modelfile.checks import check_places
 from widemargin.models.kernel import combine
 from widemargin.training.checkpoints import check_alike
 

@@ -31,10 +31,9 @@ from widemargin.kernels.points import Points
 from widemargin.loops.kernel.feature_space import feature_pass
 from widemargin.loops.linear.passes import COUNT, SEEN, TURN, Log, Tally
 from widemargin.loops.steps import Rule
-from widemargin.modelfile import check_places, check_shape
+from widemargin.modelfile.checks import check_lengths, check_places, check_shape
 from widemargin.models.kernel import BLOCK_BYTES, combine
 from widemargin.online.mistake_log import NO_LOG, log_buffer, read_log
-from widemargin.parameters import check_lengths
 from widemargin.training.checkpoints import check_alike
 
 #: Examples per block; the second is for kernels whose every value is a call of a user's function.

@@ -11,8 +11,8 @@ from widemargin.loops.steps import Rule
 from widemargin.online.orders import SHUFFLES, Shuffle
 from widemargin.online.rules import Eta, make_rule, uses_of_rule
 from widemargin.online.state import KEEPS
-from widemargin.parameters import (
-    Use,
+from widemargin.parameters.effects import Use, uses_of_held_out
+from widemargin.parameters.values import (
     check_choice,
     check_fraction,
     check_patience,
@@ -21,7 +21,6 @@ from widemargin.parameters import (
     check_whole,
     parse_bytes,
     seconds_limit,
-    uses_of_held_out,
 )
 from widemargin.training.run import Stops
 

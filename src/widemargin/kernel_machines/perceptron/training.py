@@ -14,11 +14,11 @@ from widemargin.kernel_machines.perceptron.online import KernelTask, Online
 from widemargin.kernel_machines.perceptron.settings import KernelSettings
 from widemargin.kernels.points import Points
 from widemargin.loops.linear.passes import Log
+from widemargin.modelfile.checks import check_counts
 from widemargin.models.kernel import RunningScores
 from widemargin.online.mistake_log import NO_LOG
 from widemargin.online.orders import EpochOrders
 from widemargin.online.scores import best_class
-from widemargin.parameters import check_counts
 from widemargin.training.checkpoints import prefixed, without_prefix
 from widemargin.training.run import Counts, Training
 

@@ -24,8 +24,8 @@ from widemargin.markup.reprs import brief_repr
 from widemargin.models.kernel_svm import KernelSVMModel
 from widemargin.online.fit import prices, split
 from widemargin.online.rules import use_of_class_weight
-from widemargin.parameters import (
-    Use,
+from widemargin.parameters.effects import Use
+from widemargin.parameters.values import (
     check_choice,
     check_fraction,
     check_positive,

@@ -19,7 +19,7 @@ from widemargin.kernel_machines.svm.row_cache import (
     refuse_not_finite,
 )
 from widemargin.kernels.blocks import block
-from widemargin.parameters import parse_bytes
+from widemargin.parameters.values import parse_bytes
 
 # Chosen by hand; benchmarks/RESULTS.md (section "kernel_svm") gives times measured with these
 # values. They affect only the time, except that `_FEWEST_ROWS` decides between an exact solution

@@ -11,7 +11,7 @@ from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
 from widemargin.evaluate.folds import consecutive_folds
-from widemargin.parameters import check_seconds, check_whole, is_number, make_generator
+from widemargin.parameters.values import check_seconds, check_whole, is_number, make_generator
 from widemargin.structured.annotator.document import Document
 from widemargin.structured.annotator.measures import (
     AnnotationMeasures,

@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.corpus import Corpus
-from widemargin.modelfile import pack_params, unpack_params
+from widemargin.modelfile.packing import pack_params, unpack_params
 from widemargin.structured.annotator.document import Document, write_numbers
 from widemargin.structured.lemmas.model import LemmatizerModel
 from widemargin.structured.morphology.model import MorphologizerModel

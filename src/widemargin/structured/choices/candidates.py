@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.rows import frozen
-from widemargin.modelfile import check_ends, check_places, pack_strings, unpack_strings
+from widemargin.modelfile.checks import check_ends, check_places
+from widemargin.modelfile.packing import pack_strings, unpack_strings
 
 #: The longest ending considered.
 _ENDING = 6

@@ -14,8 +14,8 @@ from widemargin.data.encode.templates import Templates
 from widemargin.data.readers.corpus import Corpus
 from widemargin.data.rows import frozen
 from widemargin.loops.sequences.choices import EARLIER, Candidates, Words, choose_labels
-from widemargin.modelfile import check_shape, pack_strings, unpack_strings
-from widemargin.parameters import check_kinds
+from widemargin.modelfile.checks import check_kinds, check_shape
+from widemargin.modelfile.packing import pack_strings, unpack_strings
 from widemargin.structured.choices.candidates import CandidateLists
 from widemargin.structured.saved import Cacheless
 from widemargin.structured.sparse_rows import (

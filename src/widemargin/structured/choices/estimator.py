@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from widemargin.data.readers.corpus import Corpus
-from widemargin.parameters import (
+from widemargin.parameters.values import (
     check_patience,
     check_positive,
     check_seconds,

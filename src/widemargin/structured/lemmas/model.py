@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
-from widemargin.modelfile import pack_params, unpack_params
+from widemargin.modelfile.packing import pack_params, unpack_params
 from widemargin.structured.choices.chooser import Chooser
 from widemargin.structured.choices.model import ChoiceModel
 from widemargin.structured.lemmas.scripts import apply_script, check_script

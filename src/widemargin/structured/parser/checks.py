@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
-from widemargin.modelfile import check_places, check_shape
-from widemargin.parameters import check_choice
+from widemargin.modelfile.checks import check_places, check_shape
+from widemargin.parameters.values import check_choice
 from widemargin.structured.parser.buffers import padded
 from widemargin.structured.parser.features import compile_templates
 from widemargin.structured.parser.search import SYSTEMS, TRANSITIONS

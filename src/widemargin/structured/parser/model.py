@@ -16,15 +16,10 @@ from widemargin.data.rows import frozen
 from widemargin.errors import DataError
 from widemargin.loops.trees.greedy import Actions, Sentences
 from widemargin.markup.trees import draw_tree_text, draw_trees
-from widemargin.modelfile import (
-    check_room,
-    pack_params,
-    pack_strings,
-    unpack_params,
-    unpack_strings,
-)
+from widemargin.modelfile.checks import check_room
+from widemargin.modelfile.packing import pack_params, pack_strings, unpack_params, unpack_strings
 from widemargin.models.explanation import Explanation
-from widemargin.parameters import check_not_negative
+from widemargin.parameters.values import check_not_negative
 from widemargin.structured.parser.buffers import LARGEST_WHOLE, packed_weights
 from widemargin.structured.parser.checks import check_features, check_tables
 from widemargin.structured.parser.crossing import lower_trees

@@ -19,9 +19,8 @@ from widemargin.loops.trees.contexts import Templates
 from widemargin.loops.trees.greedy import Sentences
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
 from widemargin.models.explanation import Explanation
-from widemargin.parameters import (
-    Use,
-    changed,
+from widemargin.parameters.effects import Use, changed, refuse_unused, used_with
+from widemargin.parameters.values import (
     check_choice,
     check_not_negative,
     check_patience,
@@ -30,8 +29,6 @@ from widemargin.parameters import (
     check_seconds,
     check_whole,
     make_generator,
-    refuse_unused,
-    used_with,
 )
 from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.parser.crossing import choose_system, lift_trees

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from widemargin.data.readers.corpus import Corpus
-from widemargin.parameters import seconds_limit
+from widemargin.parameters.values import seconds_limit
 from widemargin.structured.sentence_training import SentenceTraining, Spread
 from widemargin.structured.stage_clock import StageClock
 from widemargin.structured.tagger.model import TaggerModel

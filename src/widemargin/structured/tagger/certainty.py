@@ -9,7 +9,7 @@ import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.parameters import check_positive
+from widemargin.parameters.values import check_positive
 from widemargin.structured.spans import convert_tags
 
 #: The temperature is searched for between these powers of two.

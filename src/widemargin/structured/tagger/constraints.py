@@ -14,7 +14,7 @@ from widemargin.errors import DataError
 from widemargin.loops.sequences.tagging import Lexicon
 from widemargin.loops.sequences.templates import enter_keys
 from widemargin.loops.sequences.tokens import hash_words
-from widemargin.parameters import check_choice, check_whole
+from widemargin.parameters.values import check_choice, check_whole
 from widemargin.structured.spans import LETTERS, SCHEMES, find_spans, is_legal
 
 #: A learned dictionary covers words that were seen at least this often.

@@ -13,7 +13,8 @@ from widemargin.data.encode.templates import Templates
 from widemargin.data.encode.tokens import Tokens
 from widemargin.errors import ModelFileError
 from widemargin.loops.sequences.templates import note_first
-from widemargin.modelfile import check_ends, check_shape, pack_strings, unpack_strings
+from widemargin.modelfile.checks import check_ends, check_shape
+from widemargin.modelfile.packing import pack_strings, unpack_strings
 
 #: Compression level of the names; 1 is the fastest.
 _LEVEL = 1

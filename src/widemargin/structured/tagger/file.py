@@ -10,16 +10,15 @@ from widemargin.data.encode.templates import Templates
 from widemargin.data.rows import frozen
 from widemargin.loops.sequences.tagging import Lexicon
 from widemargin.loops.sequences.templates import Index
-from widemargin.modelfile import (
+from widemargin.modelfile.checks import (
+    check_counts,
+    check_kinds,
     check_places,
     check_room,
     check_shape,
-    pack_params,
-    pack_strings,
-    unpack_params,
-    unpack_strings,
 )
-from widemargin.parameters import check_choice, check_counts, check_kinds, check_positive
+from widemargin.modelfile.packing import pack_params, pack_strings, unpack_params, unpack_strings
+from widemargin.parameters.values import check_choice, check_positive
 from widemargin.structured.saved import certificate_of, pack_certificate
 from widemargin.structured.spans import SCHEMES
 from widemargin.structured.sparse_rows import (

@@ -29,9 +29,9 @@ from widemargin.loops.sequences.tagging import (
     tag_sentences,
 )
 from widemargin.loops.sequences.templates import Index
-from widemargin.modelfile import write_model_file
+from widemargin.modelfile.files import write_model_file
 from widemargin.models.explanation import Explanation, explanation_of
-from widemargin.parameters import check_not_negative, check_positive, check_whole
+from widemargin.parameters.values import check_not_negative, check_positive, check_whole
 from widemargin.structured.saved import SentenceModel, read_model
 from widemargin.structured.sentences import (
     TagLists,

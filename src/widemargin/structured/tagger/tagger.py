@@ -18,17 +18,14 @@ from widemargin.loops.background_compiling import compile_ahead
 from widemargin.loops.sequences.tagging import EARLY, VIOLATION, WHOLE, Search
 from widemargin.models.explanation import Explanation
 from widemargin.online.rules import make_rule, uses_of_rule
-from widemargin.parameters import (
-    Use,
-    changed,
+from widemargin.parameters.effects import Use, changed, refuse_unused, used_with
+from widemargin.parameters.values import (
     check_choice,
     check_patience,
     check_seconds,
     check_whole,
     make_generator,
-    refuse_unused,
     seconds_limit,
-    used_with,
 )
 from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.sentences import BESIDE, corpus_of, hold_out, holds_out

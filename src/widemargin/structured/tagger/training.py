@@ -34,7 +34,7 @@ from widemargin.loops.sequences.tagging import (
 from widemargin.loops.sequences.templates import Index, enter_keys
 from widemargin.loops.steps import ERROR, Rule
 from widemargin.markup.reprs import brief_repr
-from widemargin.parameters import check_kinds
+from widemargin.modelfile.checks import check_kinds
 from widemargin.structured.sentence_training import Averaged, SentenceTraining, Spread
 from widemargin.structured.sentences import word_columns
 from widemargin.structured.tagger.weights import (

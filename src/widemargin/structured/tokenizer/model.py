@@ -16,7 +16,7 @@ from widemargin.certificates.certificate import RunCertificate
 from widemargin.data.readers.conll import read_conll
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.modelfile import pack_params, unpack_params
+from widemargin.modelfile.packing import pack_params, unpack_params
 from widemargin.structured.saved import SentenceModel, join_parts, read_model
 from widemargin.structured.sparse_rows import SMALL_BITS, SMALL_SHARE
 from widemargin.structured.tagger.model import TaggerModel

@@ -10,7 +10,7 @@ import numpy as np
 
 from widemargin.data.readers.corpus import Corpus
 from widemargin.errors import DataError
-from widemargin.parameters import check_whole, make_generator
+from widemargin.parameters.values import check_whole, make_generator
 from widemargin.structured.estimator import CertifiedEstimator
 from widemargin.structured.sentences import choose_share, holds_out, is_share
 from widemargin.structured.stage_clock import StageClock

@@ -24,7 +24,7 @@ from widemargin.online.learn import learn
 from widemargin.online.mistake_log import NO_LOG
 from widemargin.online.orders import EpochOrders
 from widemargin.online.settings import Settings
-from widemargin.parameters import settings_from
+from widemargin.parameters.settings import settings_from
 from widemargin.separability.kernel_trainings import inspect_kernel_run
 from widemargin.separability.linear_trainings import inspect_run
 from widemargin.training.history import History

@@ -9,7 +9,7 @@ from typing import Any
 
 from widemargin.data.encode.registry import sole_text
 from widemargin.errors import DataError, ModelFileError
-from widemargin.modelfile import read_model_file, restore
+from widemargin.modelfile.files import read_model_file, restore
 from widemargin.models.linear import model_of
 from widemargin.structured.registry import SENTENCE_LEARNERS, TASK_LEARNER
 from widemargin.web.serving.predictor import Predictor

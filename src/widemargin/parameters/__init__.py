@@ -1,0 +1,1 @@
+"""Parameters: their values, names and effects, and the settings made from them."""
