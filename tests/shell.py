@@ -10,6 +10,8 @@ from widemargin.cli.main import main
 def run(*words, code=0):
     """The program's output in the current folder; it must exit with this code."""
     ran = CliRunner().invoke(main, [str(word) for word in words], prog_name="widemargin")
+    if ran.exception is not None and not isinstance(ran.exception, SystemExit):
+        raise ran.exception
     assert ran.exit_code == code, ran.output
     return ran
 

@@ -480,7 +480,7 @@ def test_latin_text(folder):
 def test_help_tells_of_the_commands():
     listed = run("--help").output
     for command in ("tag", "parse"):
-        assert re.search(rf"^  {command} +Print the sentences", listed, re.MULTILINE)
+        assert re.search(rf"^  {command} +Print sentences", listed, re.MULTILINE)
         assert "[FILES]..." in run(command, "--help").output
 
 

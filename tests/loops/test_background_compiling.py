@@ -1,5 +1,6 @@
 """Compiling in the background: the list is right, and no loop is compiled by two processes."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -7,13 +8,14 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import pytest
 from forked import run_forked
 
 from widemargin.loops import background_compiling as background
-from widemargin.loops import cached_loops, compiling, jit
+from widemargin.loops import cached_loops, compile_locks, compiling, jit
 from widemargin.loops.compile_locks import CompileLock, is_locked
 
 sys.path.append(str(pathlib.Path(__file__).parents[2]))
@@ -94,6 +96,24 @@ def test_a_process_that_was_forked_meanwhile_does_not_keep_the_lock(tmp_path):
 
 
 @linux_only
+@linux_only
+def test_threads_that_compiled_the_same_loop_may_release_its_lock_at_once(tmp_path, monkeypatch):
+    lock = CompileLock(tmp_path)
+    unlock, both = compile_locks.fcntl.flock, threading.Barrier(2)
+
+    def unlock_late(file, how):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.2)  # until the other thread has the file, too, if it can get it
+        unlock(file, how)
+
+    lock.acquire("x")
+    monkeypatch.setattr(compile_locks.fcntl, "flock", unlock_late)
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(lock.release) for _ in range(2)]:
+            done.result()
+    assert not is_locked(tmp_path, "x")
+
+
 def test_other_work_is_done_while_a_lock_is_waited_for(tmp_path):
     first, second = CompileLock(tmp_path), CompileLock(tmp_path)
     first.acquire("loop")

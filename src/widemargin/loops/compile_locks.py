@@ -34,7 +34,7 @@ class CompileLock:
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = folder
-        self._file: Any = None
+        self._held: list[Any] = []  # at most one file
 
     def acquire(self, name: str, meanwhile: Callable[[], bool] = lambda: False) -> None:
         """Wait until no other process holds the lock of this name, and take it.
@@ -54,7 +54,7 @@ class CompileLock:
             while not _lock(file) and time.monotonic() < given_up:
                 if not meanwhile():
                     time.sleep(_LOOK)
-            self._file = file
+            self._held.append(file)
 
     @contextlib.contextmanager
     def held(self, name: str) -> Iterator[None]:
@@ -66,13 +66,15 @@ class CompileLock:
             self.release()
 
     def release(self) -> None:
-        """Release the lock, even if a process forked meanwhile still has the file open."""
-        if self._file is not None:
-            if fcntl is not None:
-                with contextlib.suppress(OSError):
-                    fcntl.flock(self._file, fcntl.LOCK_UN)
-            self._file.close()
-            self._file = None
+        """Release the lock, even if a process forked meanwhile still has the file open.
+
+        Threads that compiled the same loop may do this at once: only one of them gets the file.
+        """
+        while self._held:
+            with contextlib.suppress(IndexError), self._held.pop() as file:
+                if fcntl is not None:
+                    with contextlib.suppress(OSError):
+                        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def is_locked(folder: pathlib.Path, name: str) -> bool:

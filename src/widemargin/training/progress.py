@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from widemargin.loops.jit import compile_seconds
 from widemargin.markup.words import several
 from widemargin.training.history import History
 from widemargin.training.interrupts import Interrupts
@@ -40,7 +41,7 @@ class Watcher:
     def __init__(self, visible: bool, epochs: int, table: bool = False) -> None:
         self.interrupted = self.kept = False
         self._visible, self._epochs, self._table = visible, epochs, table
-        self._began = time.monotonic()
+        self._began, self._compiled_before = time.monotonic(), compile_seconds()
         self._last = (self._began, 0)
         self._bar: Any = None
         self._history, self._shown, self._last_row = History(), 0, 0.0
@@ -110,8 +111,9 @@ class Watcher:
         history, now = self._history, time.monotonic()
         if not self._table or len(history) <= self._shown:
             return
-        if history.epochs[-1].seconds < _QUIET_SECONDS and self._last_row == 0.0:
-            return  # most of the time went into compiling
+        compiling = compile_seconds() - self._compiled_before
+        if self._last_row == 0.0 and now - self._began - compiling < _QUIET_SECONDS:
+            return  # the report will show all rows soon
         if not every and now - self._last_row < _ROW_SECONDS:
             return
         if self._last_row == 0.0:
