@@ -113,7 +113,11 @@ def test_it_answers_logs_and_ends_on_sigterm(start):
 )
 def test_signals_finish_what_was_begun(start, number, terminal, code):
     """A request of which half has arrived is read to its end and answered."""
-    server = start("texts.wm")
+
+    def heed():  # the tests may run under nohup
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+    server = start("texts.wm", preexec_fn=heed)
     connection, idle = server.connect(), server.connect()
     idle.request("GET", "/healthz")
     assert idle.getresponse().read()
