@@ -61,6 +61,14 @@ def settle(browser):
     raise AssertionError(browser.execute_script("return document.body.innerText"))
 
 
+def announced(browser):
+    """What is announced to screen readers, one frame after it is drawn."""
+    return browser.execute_async_script(
+        "const done = arguments[0], frame = requestAnimationFrame;"
+        "frame(() => frame(() => done(document.getElementById('announce').textContent)))"
+    )
+
+
 def load(browser, name):
     browser.execute_script(
         "lab.load(lab.setup.presets.find((one) => one.name === arguments[0]))", name
@@ -104,7 +112,7 @@ def test_the_worked_example_by_keyboard_alone(page):
     words = state(page)["shown"][0]["words"]
     assert "A mistake" in words
     assert "(2, −1) − (−1, −2) = (3, 1)" in words
-    heard = page.execute_script("return document.getElementById('announce').textContent")
+    heard = announced(page)
     assert "A mistake" in heard
     press(page, Keys.HOME, "m", "m")
     assert state(page)["position"] == 3
@@ -370,7 +378,7 @@ def test_a_hard_margin_that_does_not_exist_is_told(page):
     page.execute_script("lab.setLearner(0, 'soft-svm')")
     settle(page)
     page.execute_script("lab.player.go(1)")
-    told = page.execute_script("return document.getElementById('announce').textContent")
+    told = announced(page)
     assert "% lower" in told
 
 
