@@ -345,6 +345,7 @@ def test_arrays_that_do_not_fit(model, changes, contents, tmp_path):
         ("linear", {"joint": 1}),
         ("linear", {"bias": "1"}),
         ("linear", {"by_name": 7}),
+        ("table", {"by_name": True}),
         ("linear", {"threshold": None}),
         ("linear", {"chance": {"dict": [["bit_generator", "test"]]}}),
         ("linear", {"chance": 1}),

@@ -408,6 +408,8 @@ class LinearModel(SavedModel):
         classes = typed_labels(unpack_strings("labels", arrays), about["labels"])
         check_description(about, len(classes))
         check_kinds(about, bias=float, by_name=bool)
+        if about["by_name"] and about.get("encoder"):
+            raise ValueError("its examples are dicts, which need no encoder")
         state = State.of(arrays, about["bias"], about["joint"], about["logged"])
         state.check_use(len(classes), about["keep"])
         names = read_names(arrays, about, state)
