@@ -111,10 +111,13 @@ def _check_continues(state: State, settings: Settings) -> None:
             f"l2={settings.l2:g} cannot continue a training that kept a log (keep='vote'):"
             " a penalty changes the weights without a mistake"
         )
-    if settings.joint != state.joint:
-        raise ValueError(
-            f"multiclass={settings.multiclass!r} cannot continue a training with another value"
-        )
+    check_same_multiclass(settings.multiclass, settings.joint, state.joint)
+
+
+def check_same_multiclass(multiclass: str, joint: bool, was_joint: bool) -> None:
+    """Raise an error unless classes are learned together, or one by one, as they were before."""
+    if joint != was_joint:
+        raise ValueError(f"multiclass={multiclass!r} cannot continue a training with another value")
 
 
 def fit_linear(

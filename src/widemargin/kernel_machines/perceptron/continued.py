@@ -14,6 +14,7 @@ from widemargin.kernels.points import Points
 from widemargin.loops.linear.passes import Log
 from widemargin.models.kernel import KernelModel, combine
 from widemargin.models.threshold import kept_threshold
+from widemargin.online.fit import check_same_multiclass
 
 #: Number of examples scored together.
 _TOGETHER = 512
@@ -29,10 +30,7 @@ def check_going_on(model: KernelModel | None, settings: KernelSettings) -> None:
         raise ValueError("keep='vote' cannot continue a training that kept no log")
     if settings.keep == "average" and not len(model.summed) and len(model.coef):
         raise ValueError("keep='average' cannot continue a training that kept no average")
-    if settings.joint != model.joint:
-        raise ValueError(
-            f"multiclass={settings.multiclass!r} cannot continue a training with another value"
-        )
+    check_same_multiclass(settings.multiclass, settings.joint, model.joint)
 
 
 def with_classes(model: KernelModel, classes: np.ndarray) -> KernelModel:
