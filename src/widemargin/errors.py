@@ -69,10 +69,7 @@ class ClusterError(RuntimeError):
 
     Examples
     --------
-    >>> import pathlib
-    >>> from widemargin import Distributed, Perceptron
-    >>> _ = pathlib.Path("rows.svm").write_text("+1 1:1\\n-1 2:1\\n")
-    >>> Distributed(Perceptron()).fit("rows.svm")
+    >>> raise ClusterError("there is no current Dask client: give client=...")
     Traceback (most recent call last):
     ...
     widemargin.errors.ClusterError: there is no current Dask client: give client=...

@@ -139,7 +139,6 @@ FORGED = [
     ("annotator", told("parts/parser/certificate", {"mistakes": 1.5, "epochs": 1})),
     ("parser", array("kind", lambda kind: kind * 0 + 1)),
     ("parser", array("kind", lambda kind: kind * 0)),
-    ("parser", array("of", lambda of: of * 0 + 1)),
     ("parser", array("allowed", lambda allowed: allowed * 0)),
     ("parser", told("columns", [])),
     ("parser", told("columns", ["a", "b", "c", "d"])),

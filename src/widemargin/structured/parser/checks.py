@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from widemargin.loops.trees.labels import ARC_COUNTS, ARC_NODES
-from widemargin.loops.trees.transitions import SHIFT
 from widemargin.modelfile.checks import check_places, check_shape
 from widemargin.parameters.values import check_choice
 from widemargin.structured.parser.buffers import padded
@@ -35,8 +34,6 @@ def check_tables(
     check_shape("allowed", allowed, (3, labels), kinds="u")
     if scored and set(kind.tolist()) != {0, 1, 2}:
         raise ValueError("a kind of transition is missing")
-    if scored and any(k != SHIFT and a not in of[k] for a, k in enumerate(kind.tolist())):
-        raise ValueError("there are transitions that give no label")
     if not labels or not allowed.any(axis=1).all():
         raise ValueError("there are arcs that may have no label")
     if type(about["beam"]) is not int or not 0 < about["beam"] <= _WIDEST:

@@ -189,7 +189,7 @@ class NamedSentence:
         labels, head = self._labels_of(action), b0 if kind == LEFT else s1
         if len(labels) > 1:
             return f"{s0} below {head} with a rarer label"
-        return f"{s0} as {labels[0]} of {head}"
+        return f"{s0} as {labels[0]} of {head}" if labels else f"{s0} below {head}"
 
     def _labels_of(self, action: int) -> list[str]:
         """The labels that a transition may give."""
